@@ -115,7 +115,7 @@ def open_approvals(journal: Path) -> Mapping[str, int]:
             return {
                 given.hash: int(given.expires_at)
                 for given in outbox.unused_approvals()
-                if given.kind is ActKind.SAFE
+                if given.kind in (ActKind.ORDER, ActKind.SAFE)
                 or (given.kind is ActKind.PLAN and outbox.dispatch(given.hash).ended is None)
             }
     except OutboxError:

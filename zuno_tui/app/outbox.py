@@ -25,6 +25,7 @@ from zuno_tui.app.plans import plan_flow
 from zuno_tui.app.result_card import aftermath_document, show_result
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.gate.acts import only_open_plan
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
 from zuno_tui.gate.approvals import read_approval
@@ -71,9 +72,18 @@ async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -
 
 def run_apply(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    if arguments.plan_id is None and arguments.confirm is None:
+        arguments.plan_id = asyncio.run(_open_plan(session))
     if (flow := plan_flow(session, arguments.plan_id)) is not None:
         return flow.apply(session, arguments)
     return asyncio.run(_apply(session, arguments))
+
+
+async def _open_plan(session: Session) -> str | None:
+    async with session.sources() as sources:
+        now = await network_now(sources)
+        with Outbox.open(session.home.outbox) as outbox:
+            return only_open_plan(outbox, session.network.chain_id, now, sources.clock())
 
 
 async def _apply(session: Session, arguments: Namespace) -> int:

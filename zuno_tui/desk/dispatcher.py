@@ -106,7 +106,7 @@ class Dispatcher:
         self._debates = Debates(context, self.card)
         self._approvals = Approvals(context, self.card, deciding, self._show_elsewhere)
         self._questions = Questions(context.tell, context.jobs, context.clock, self._happened)
-        self._signing = Signing(context, self.card, self._questions)
+        self._signing = Signing(context, self.card, self._questions, self._ask_elsewhere)
         self._outbox = OutboxRows(context)
         self._pages = Pages(context)
         self._pools = Pools(context)
@@ -282,6 +282,11 @@ class Dispatcher:
     def _show_elsewhere(self, plan_id: str) -> None:
         if (part := self._handling(plan_id)) is not None:
             part.show(plan_id)
+
+    def _ask_elsewhere(self, plan_id: str) -> bool:
+        if (part := self._handling(plan_id)) is not None:
+            part.ask(Apply(plan_id), plan_id)
+        return part is not None
 
     def _handling(self, plan_id: str) -> DeskPart | None:
         return self._part_of(feature_of_plan(self._context.session, plan_id))

@@ -28,7 +28,9 @@ from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.questions import Act, Questions
+from zuno_tui.gate.acts import only_open_plan
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
+from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits
 from zuno_tui.gate.question import Question
@@ -87,17 +89,46 @@ _LOOK = "It may have been sent before. See where things stand: outbox"
 
 
 class Signing:
-    def __init__(self, context: DeskContext, card: Card, questions: Questions) -> None:
+    def __init__(
+        self,
+        context: DeskContext,
+        card: Card,
+        questions: Questions,
+        ask_elsewhere: Callable[[str], bool],
+    ) -> None:
         self._context = context
+        self._ask_elsewhere = ask_elsewhere
+        """Asks for the word of what a feature approved; False where the plan is no feature's."""
         self._card = card
         self._questions = questions
 
     def ask(self, intent: Apply) -> None:
         """Show once more what is approved, read from its bytes, and wait for the word."""
+        shown = self._card.view
+        if intent.plan_id is not None or (shown is not None and shown.approval is not None):
+            self._begin(intent.plan_id)
+        else:
+            self._context.jobs.start(
+                "apply",
+                "Reading what is approved",
+                lambda _: self._choose(),
+                seconds=_READ_PATIENCE,
+            )
+
+    async def _choose(self) -> None:
+        """Nothing was named and nothing approved is on the card: only one approval may be open."""
+        context, session = self._context, self._context.session
+        now = await network_now(context.sources)
+        with Outbox.open(session.home.outbox) as outbox:
+            meant = only_open_plan(outbox, session.network.chain_id, now, context.sources.clock())
+        if meant is None or not self._ask_elsewhere(meant):
+            self._begin(None)
+
+    def _begin(self, plan_id: str | None) -> None:
         self._context.jobs.start(
             "confirm",
             "Reading what is approved",
-            lambda _: self._ask(intent.plan_id),
+            lambda _: self._ask(plan_id),
             seconds=_READ_PATIENCE,
             opens_page=True,
         )

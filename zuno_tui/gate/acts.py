@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from chain.base.strict_json import canonical, digest
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch
 from zuno_tui.gate.approval_tag import is_tagged, make_tag
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -74,6 +75,33 @@ def waiting_approval(
         )
     refuse_untagged(given)
     return given
+
+
+def only_open_plan(outbox: Outbox, chain_id: int, now: float, wall_time: float) -> str | None:
+    """The plan that is meant where none is named: the only one with an open approval.
+
+    Refused where several have one: the newest is not always the one a person last looked at.
+    `now` is by the network's clock.
+    """
+    open_plans = {
+        given.plan_id: None
+        for given in outbox.unused_approvals()
+        if not given.is_over(wall_time if given.kind is ActKind.TRADE else now)
+        and (
+            given.kind is not ActKind.PLAN or _may_be_applied(outbox.dispatch(given.hash), chain_id)
+        )
+    }
+    if len(open_plans) > 1:
+        lines = ", ".join(f"apply {plan_id}" for plan_id in open_plans)
+        raise GateRefusedError(
+            f"{len(open_plans)} approvals are open, so name the one to sign: {lines}. {_NOTHING}",
+            RefusalCode.SEVERAL_OPEN,
+        )
+    return next(iter(open_plans), None)
+
+
+def _may_be_applied(dispatch: Dispatch, chain_id: int) -> bool:
+    return dispatch.chain_id == chain_id and dispatch.ended is None
 
 
 def refuse_untagged(given: GivenApproval) -> None:

@@ -26,6 +26,7 @@ class RefusalCode(StrEnum):
     PENDING_ELSEWHERE = "pending elsewhere"
     ALREADY_APPLIED = "already applied"
     ANOTHER_HASH = "another hash"
+    SEVERAL_OPEN = "several open"
 
 
 class GateRefusedError(ZunoError):

@@ -1,19 +1,26 @@
-"""What is found when a later step is tried, before it is signed."""
+"""What is found when a later step is tried, and a way that was promised and is kept to."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.addresses import keccak
 from chain.contracts.networks import Network
+from chain.execution.outbox.delivery import NotThisWayError
 from chain.execution.outbox.records import Dispatch, EndCode, StepState
+from chain.execution.outbox.resume import StepFinding, StepSituation, look
+from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.execution.transaction import UnsignedTransaction
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Unreachable
-from tests.chain.execution.outbox_kit import HALF_WAY, transfer
-from tests.chain.execution.sending_kit import Bench, bench_on
+from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, transfer
+from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on
 from tests.chain.moves import Moves
+from tests.fakes.proxy import Proxy
 
 
 @dataclass
@@ -102,3 +109,84 @@ async def test_a_silence_without_end_leaves_the_step_unsigned(bench: Bench) -> N
     assert dispatch.steps[1].state is StepState.DISCARDED
     assert dispatch.safe_state == HALF_WAY
     assert bench.received() == 1
+
+
+CAP = Fees(1000 * GWEI, 1000 * GWEI)
+MARKET = Fees(GWEI, GWEI)
+
+
+@dataclass
+class Keeper:
+    """Takes transactions into its own keeping, where no public pool shows them."""
+
+    kept: list[str] = field(default_factory=list)
+
+    def __call__(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        if call["method"] != "eth_sendRawTransaction":
+            return None
+        [raw] = call["params"]
+        self.kept.append(raw)
+        return {"result": "0x" + keccak(bytes.fromhex(raw[2:])).hex()}
+
+
+@pytest.fixture
+def keeper() -> Keeper:
+    return Keeper()
+
+
+@pytest.fixture
+def private(moves: Moves, keeper: Keeper) -> Iterator[Proxy]:
+    with Proxy(moves.url, keeper) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def sends(private: Proxy, network: Network) -> AsyncIterator[RpcClient]:
+    async with RpcClient(network, [private.url], limits=QUICK) as client:
+        yield client
+
+
+def promised(bench: Bench, private: Proxy) -> None:
+    bench.approved(replace(bench.plan(), private_host=private.host))
+
+
+async def looked(bench: Bench) -> StepFinding:
+    [finding] = await look(
+        bench.outbox,
+        bench.client,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+    )
+    return finding
+
+
+async def test_what_was_promised_to_it_goes_no_other_way(
+    bench: Bench, private: Proxy, keeper: Keeper, sends: RpcClient
+) -> None:
+    promised(bench, private)
+    public = bench.sender()
+    other = bench.sender(private_host="elsewhere:1")
+
+    for way in (public, other):
+        with pytest.raises(NotThisWayError, match=private.host):
+            await way.apply("hash", bench.signer, at=bench.waits.now)
+    assert bench.outbox.dispatch("hash").consumed_at is None
+    short = replace(PATIENCE, inclusion_seconds=1)
+    sent = await bench.sender(sends, short, private.host).apply(
+        "hash", bench.signer, at=bench.waits.now
+    )
+    again = await looked(bench)
+    for make in (speed_up, cancellation):
+        dearer = make(sent.steps[0], market=MARKET, cap=CAP)
+        bench.outbox.approve_replacement("hash", 0, dearer, now=bench.waits.now)
+        with pytest.raises(NotThisWayError):
+            await public.replace("hash", 0, dearer, bench.signer, at=bench.waits.now)
+    with pytest.raises(NotSentError, match=private.host):
+        await public.resend(sent.steps[0])
+
+    assert again.situation is StepSituation.NOT_SENT
+    assert private.host in again.sentence
+    assert len(bench.signer.signed) == 1
+    assert len(bench.outbox.dispatch("hash").steps[0].versions) == 1
+    bench.mine()
+    assert bench.received() == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chain.contracts.delegation import delegated_code
 from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.virtual_time import pass_time
@@ -31,6 +32,7 @@ from zuno_tui.desk.events import (
     Said,
 )
 from zuno_tui.desk.thread import DeskThread
+from zuno_tui.features.orders.intents import OrderClose
 from zuno_tui.features.trade.events import TradeChanged
 from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.intents.intents import Apply, Approve, Help, Quit, Show
@@ -115,6 +117,45 @@ async def test_the_market_waits_while_a_person_decides_on_a_trade(
         await desk.ask(Trade("DOGE"))
         await desk.desk.idle()
         assert node("zuno_status")["speed"] == 60, "there is nothing to decide"
+
+
+@pytest.mark.usefixtures("hurrying")
+async def test_the_market_waits_until_an_order_is_signed(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
+    code = delegated_code(str(devnet.contracts.delegate)).hex()
+    node("anvil_setCode", devnet.wallet, f"0x{code}")
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        approval = (await desk.until(ConfirmationAsked)).approval
+        await desk.desk.idle()
+        deciding = node("zuno_status")
+        await desk.desk.confirm(approval.hash, "apply", None)
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.result))
+        await desk.desk.idle()
+        decided = node("zuno_status")
+
+    assert (deciding["speed"], deciding["held"]) == (1, True)
+    assert (decided["speed"], decided["held"]) == (60, False)
+
+
+@pytest.mark.usefixtures("hurrying")
+def test_the_market_waits_for_an_order_that_was_asked_for_in_the_shell(
+    devnet: DevnetReady, node: Node, zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    token_id = str(node("zuno_status")["positions"]["healthy"])
+    code = delegated_code(str(devnet.contracts.delegate)).hex()
+    node("anvil_setCode", devnet.wallet, f"0x{code}")
+    asked = zuno("order", "close", token_id, "below", "2000", *on_devnet, "--json")
+    assert asked.code == 0, asked.words
+    deciding = node("zuno_status")
+    signed = zuno("apply", asked.data["planId"], "--confirm", asked.data["hash"], *on_devnet)
+    decided = node("zuno_status")
+
+    assert signed.code == 0, signed.words
+    assert (deciding["speed"], deciding["held"]) == (1, True)
+    assert (decided["speed"], decided["held"]) == (60, False)
 
 
 @pytest.mark.usefixtures("hurrying")

@@ -23,13 +23,15 @@ from zuno_tui.desk.events import (
     ConfirmationAsked,
     DetailReady,
     PageReady,
+    PlanChanged,
     PoolsReady,
     Said,
     SettingsReady,
 )
 from zuno_tui.desk.looking import ONLY_LOOKS, may_be_seen
 from zuno_tui.features.orders.intents import OrderClose
-from zuno_tui.features.trade.intents import Trade
+from zuno_tui.features.trade.events import TradeChanged
+from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import (
     Acknowledge,
@@ -247,6 +249,53 @@ async def test_what_is_approved_already_is_not_looked_for_among_plans(
         said = await desk.until(Said, lambda said: said.words.startswith("Already approved"))
 
     assert f"fees of position {position_label(token_id)}. Sign it: apply" in said.words
+
+
+async def test_with_several_approvals_open_and_none_shown_apply_asks_which_is_meant(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    positions = node("zuno_status")["positions"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        for name in ("healthy", "native"):
+            heard = len(desk.heard)
+            await desk.ask(CollectFees((v4_position(positions[name]),)))
+            await desk.until(
+                Said, lambda said: "approved for ten minutes" in said.words, since=heard
+            )
+        first, second = {
+            told.view.plan_id: None
+            for told in desk.all_heard(PlanChanged)
+            if told.view is not None and told.view.approval is not None
+        }
+        await desk.ask(ChangeSetting("unit", "eth"))
+        await desk.until(PlanChanged, lambda told: told.view is None)
+        await desk.ask(Apply())
+        said = await desk.until(Said, lambda said: "approvals are open" in said.words)
+        assert desk.all_heard(ConfirmationAsked) == []
+        await desk.ask(Apply(first))
+        asked = await desk.until(ConfirmationAsked)
+
+    assert f"apply {first}, apply {second}" in said.words
+    assert asked.approval.plan_id == first
+
+
+async def test_apply_finds_the_only_approval_that_is_open_a_hedges_too(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Hedge(token_id))
+        told = await desk.until(TradeChanged, lambda told: bool(told.view.verdict))
+        await desk.ask(Approve(told.view.plan_id))
+        await desk.until(
+            PlanChanged, lambda told: told.view is not None and told.view.approval is not None
+        )
+        await desk.ask(ChangeSetting("unit", "eth"))
+        await desk.until(PlanChanged, lambda told: told.view is None)
+        await desk.ask(Apply())
+        asked = await desk.until(ConfirmationAsked)
+
+    assert asked.approval.plan_id == told.view.plan_id
 
 
 @pytest.mark.usefixtures("changed_world")

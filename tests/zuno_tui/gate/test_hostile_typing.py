@@ -278,5 +278,5 @@ def test_what_was_approved_under_other_rules_is_void_and_says_so(desk: Desk) -> 
     applied = desk.apply_here(again["planId"], "--confirm", again["hash"])
 
     assert other != approval["hash"]
-    assert "was approved under other rules" in refused.words
+    assert "approved under the rules of another version" in refused.words
     assert (applied.code, desk.nonce()) == (0, nonce + 1), applied.words

@@ -69,7 +69,7 @@ def test_accounts_are_listed_by_three_schemes_and_one_is_kept(
     assert [each["path"][-1] for each in bip44["accounts"]] == list("56789")
     [wallet] = kept["wallets"]
     assert wallet == {"address": OWN, "name": "stick", "store": "Ledger", "path": PATH}
-    assert "stick opens" in desk.here("wallet", "check", "stick").words
+    assert "stick is unlocked" in desk.here("wallet", "check", "stick").words
     assert ledger.shown == []
 
 

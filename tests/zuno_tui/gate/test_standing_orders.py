@@ -512,7 +512,7 @@ def test_the_watch_key_of_the_embedded_chain_has_gas_and_is_emptied_by_command(d
     assert int(told["wei"]) == 5 * 10**16
     assert swept.code == 0, swept.words
     assert int(after["wei"]) < int(told["wei"]) // 100
-    assert "stays" in desk.here("wallet", "watch-key", "remove").words
+    assert "keeps its watch key" in desk.here("wallet", "watch-key", "remove").words
 
 
 def test_the_monitor_tells_what_came_of_it_and_of_a_key_without_gas(delegated: Desk) -> None:

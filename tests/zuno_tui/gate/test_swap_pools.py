@@ -112,7 +112,7 @@ def test_a_swap_that_pays_much_less_than_planned_is_another_plan(
     swap = QuotedSwap(WETH_USDC.key, True, 1000, amount_out, 1 << 96)
 
     if refused:
-        with pytest.raises(GateRefusedError, match="over 1% less than the plan"):
+        with pytest.raises(GateRefusedError, match="over 1% less than planned"):
             refuse_worse_than_planned(candidate, swap)
     else:
         refuse_worse_than_planned(candidate, swap)

@@ -32,6 +32,7 @@ from chain.wallet.keystore import open_signer
 from chain.wallet.watch_key import watch_key
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.feature import RunAgain
+from zuno_tui.app.market import hold_for_approvals, let_go_of_approval
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.features.orders.carrier import OTHER_GOES_ON, carrier_words, read_carrier
@@ -75,7 +76,9 @@ from zuno_tui.settings import SettingsError
 
 
 async def propose_and_answer(session: Session, asked: OrderAsked) -> CommandAnswer:
-    return _waiting_answer(session, await propose_order(session, asked))
+    answer = _waiting_answer(session, await propose_order(session, asked))
+    await hold_for_approvals(session)
+    return answer
 
 
 async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
@@ -125,6 +128,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
         # A word and a passphrase take their time, and the chain does not wait for them.
         draft = asyncio.run(waiting_order(session, draft.plan_id))
         orders = sign_orders(session, draft, signer.sign_delegation)
+        asyncio.run(let_go_of_approval(session, draft.hash))
         order = orders[0]
         answer = CommandAnswer(
             (f"{stand_words(orders)}: {headline(order, draft.call)}.",),

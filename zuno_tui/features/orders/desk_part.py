@@ -48,11 +48,13 @@ class Orders:
     def __init__(
         self,
         context: DeskContext,
-        _market: EmbeddedMarket | None,
+        market: EmbeddedMarket | None,
         questions: Questions,
         card: Card,
     ) -> None:
         self._context = context
+        self._market = market
+        """In the demo, whose market leaves a person no time to decide."""
         self._questions = questions
         self._card = card
 
@@ -96,11 +98,17 @@ class Orders:
         self._context.tell(await order_form(self._context.session, ref))
 
     async def _propose(self, intent: OrderAsked) -> None:
+        if self._market is not None:
+            await self._market.give_time()
         try:
             draft = await propose_order(self._context.session, intent)
         except NotDelegatedError:
             self._wait(intent)
             return
+        finally:
+            if self._market is not None:
+                # From here on the approval itself holds the market, until it is used or lapses.
+                await self._market.go_on()
         self._ask(draft)
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
         self._context.tell(Said(words, "good", intent.twin))
@@ -171,3 +179,5 @@ class Orders:
         result = ResultView(draft.plan_id, "signed", lines, None, done=True, headline=title)
         self._card.show_end(result)
         self._context.tell(Said(words, "good", f"zuno apply {draft.plan_id}"))
+        if self._market is not None:
+            await self._market.go_on()
