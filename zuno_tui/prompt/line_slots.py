@@ -87,7 +87,8 @@ def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequenc
         )
         lines = [f"swap {number} {common_symbol(sold, context)} {symbol}" for symbol in stables]
         raise UnclearSlotError("For which token?", lines)
-    if len(others) != 1 or _is_bought(sold, sentence) or "from" in sentence.words:
+    wraps = sentence.has("wrap", "unwrap")
+    if len(others) != 1 or wraps or _is_bought(sold, sentence) or "from" in sentence.words:
         raise UnclearSlotError(example)
     return (f"{number} {common_symbol(sold, context)} {common_symbol(others[0], context)}",)
 
