@@ -65,6 +65,17 @@ def acts(line: str) -> bool:
 
 
 def phrases() -> Iterator[Phrase]:
+    """Of the lists, of the examples, and what each command says of itself."""
+    given = [*_recorded(), *_examples()]
+    yield from given
+    lines = {registry().path_of(phrase.line.split(" {")[0]): phrase.line for phrase in given[::-1]}
+    for path, command in registry().paths().items():
+        if path in lines:
+            sentence = read_sentence(f"{' '.join(path)}: {command.does}", DESK)
+            yield Phrase(lines[path], said_of(sentence, DESK), _OF_EXAMPLES)
+
+
+def _recorded() -> Iterator[Phrase]:
     known: Mapping[str, Mapping[str, str]] = json.loads(LINES.read_text("utf-8"))
     for name in list_names():
         for record in recorded(name):
@@ -72,6 +83,9 @@ def phrases() -> Iterator[Phrase]:
             if line is not None:
                 sentence = read_sentence(record.phrase, desk_of(name))
                 yield Phrase(line, said_of(sentence, desk_of(name)), 1.0)
+
+
+def _examples() -> Iterator[Phrase]:
     for written in EXAMPLES.read_text("utf-8").splitlines():
         line, _, examples = written.partition(" :: ")
         for example in examples.split(" | "):

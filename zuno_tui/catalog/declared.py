@@ -83,7 +83,8 @@ class _LineFiller:
         self._holders = _holders(commands)
         self._typed = list(typed)
         self._ideas = frozenset(idea.name for idea in sentence.ideas)
-        self._told = self._ideas - frozenset(grammar().joining.split())
+        own = {idea.name for idea in find_ideas(spelled_words(command.name))}
+        self._told = self._ideas - own - frozenset(grammar().joining.split())
         self._symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
         self._numbers = [*(token.text for token in sentence.numbers), *sentence.dollars]
         self._unread = [
@@ -154,6 +155,8 @@ class _LineFiller:
     def _is_described(self, argument: Argument) -> bool:
         """`news of the last hour alone`: most of what its help says, or its rarest words."""
         spelled = spelled_words(argument.help)
+        if self._is_near(argument.name.strip("-")):
+            return True
         help_words = {stem(word) for word in spelled if not is_plain(word)}
         shared = help_words.intersection(map(stem, self._sentence.words))
         return bool(shared) and len(shared) >= len(help_words) / 2
@@ -166,7 +169,8 @@ class _LineFiller:
         known = argument.choices or argument.besides
         own = [each for each in known if f" {' '.join(spelled_words(each))} " in text]
         if argument.is_flag and not self._is_named(argument):
-            own = [each for each in own if self._rare(each)]
+            switches = [each.name for each in flat(self._command.intent.arguments)]
+            own = [each for each in own if self._rare(each) and f"--{each}" not in switches]
         if not own:
             own = [each for each in known if self._is_near(each)]
         if not own and (not argument.is_flag or self._is_named(argument)):

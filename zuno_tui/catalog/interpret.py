@@ -116,8 +116,10 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     elif not by_verb.understood and (language := other_language(text)) is not None:
         return Interpretation(misunderstood=_not_read(language))
     found = _likeliest(words, sentence, context, commands)
-    if isinstance(by_verb, Misunderstood) and _drops_words(by_verb, found, words, commands):
-        return Interpretation(misunderstood=by_verb)
+    if isinstance(by_verb, Misunderstood) and by_verb.understood:
+        says_less = found.misunderstood is not None and not found.misunderstood.answered
+        if says_less or by_verb.firm or _drops_words(by_verb, found, words, commands):
+            return Interpretation(misunderstood=by_verb)
     return found
 
 
@@ -141,19 +143,20 @@ def _likeliest(
     def fill(line: str, part: Sentence) -> str:
         return declared_line(line, part, words, context, commands)
 
-    likely = [
-        _Likely(_of_meaning(each.meaning, context, commands), each.share, each.acts)
-        for each in likely_meanings(sentence, context, fill)
-    ]
-    if likely[0].share < _LEAST:
-        likely = [_Likely(_nearly(words, context, commands), _LEAST, acts=False), *likely]
-    first, *others = likely
-    near = [each for each in others if each.is_whole and _WORTH_ASKING * each.share >= first.share]
-    if first.share >= _CLEAR and (first.is_whole or not near):
+    each = (
+        _Likely(_of_meaning(likely.meaning, context, commands), likely.share, likely.acts)
+        for likely in likely_meanings(sentence, context, fill)
+    )
+    first = next(each)
+    if first.share >= _CLEAR and first.is_whole:
         return first.found
+    near = [other for other in each if other.is_whole]
+    if first.share < _LEAST:
+        near, first = [first, *near], _Likely(_nearly(words, context, commands), _LEAST, acts=False)
+    near = [other for other in near if _WORTH_ASKING * other.share >= first.share]
     if not first.acts and first.found.unused and near and not near[0].acts:
         return near[0].found
-    if first.share >= _CLEAR or (not near and first.share >= _LEAST):
+    if first.share >= _CLEAR or not near:
         return first.found
     return _asked_which([first, *near], sentence) or first.found
 
@@ -247,8 +250,10 @@ def _read_whole(
     typed = read_line(words, context, commands)
     if path == ("setting",) and isinstance(typed, Misunderstood):
         return for_shell(line)
-    whole = commands.paths()[path].intent.from_words(words[count:]) if count else None
-    return typed if whole is None or not isinstance(typed, Misunderstood) else whole
+    if not isinstance(typed, Misunderstood) or not words[count:] or not count:
+        return typed
+    whole = commands.paths()[path].intent.from_words(words[count:])
+    return typed if whole is None or not may_look(whole, commands) else whole
 
 
 def _interpreted(
@@ -276,7 +281,7 @@ def _exact(
     if topic is not None and topic not in commands.phrases():
         return None
     if _unreadable(intent, context) is not None and len(words) > 1:
-        likely = likely_meanings(sentence, context)[0]
+        likely = next(likely_meanings(sentence, context))
         if not isinstance(likely.meaning, PlainAnswer):
             return None
     asked = sentence.words[-1:] == ("?",)

@@ -488,9 +488,12 @@ _SPENDERS = {
 }
 
 
+_TAKES_BACK = ("take", "withdraw", "cancel", "undo", "close", "reduce")
+
+
 def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """Of which token, and for whom, a permission is taken back; without these they are listed."""
-    takes = "revoke" in sentence.words or sentence.has("take", "withdraw", "cancel", "undo")
+    takes = "revoke" in sentence.words or sentence.has(*_TAKES_BACK)
     if not takes or len(sentence.symbols) > 1:
         return ("",)
     if sentence.has("except", "not"):

@@ -6,7 +6,6 @@ it, and writes the weights.
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -17,8 +16,9 @@ from msgspec import Struct, convert
 
 from zuno_tui.prompt.words import grammar
 
-_SCALE = 10
-"""Weights are written as whole tenths."""
+_FARTHEST = 150
+_FALL = (904_837, 10**6)
+"""What a tenth less of weight leaves: e to the power of -0.1."""
 _CONDITIONAL = frozenset(("alert", "mute", "what-if"))
 _OF_TWO_WORDS = ("orders ", "cancel ", "wallet ", "safe ", "mesh ", "order ")
 _MOST, _WHOLE = 4, 100
@@ -88,6 +88,16 @@ def _says() -> Mapping[str, tuple[tuple[int, int], ...]]:
     return {idea: tuple(weights) for idea, weights in found.items()}
 
 
+@cache
+def _parts() -> tuple[int, ...]:
+    """How likely a line is that many tenths behind the likeliest, in billionths of it."""
+    parts, part = list[int](), 10**9
+    for _ in range(_FARTHEST + 1):
+        parts.append(part)
+        part = part * _FALL[0] // _FALL[1]
+    return tuple(parts)
+
+
 @lru_cache(maxsize=64)
 def ranked_rows(said: frozenset[str]) -> tuple[RankedRow, ...]:
     """The likeliest lines first."""
@@ -98,10 +108,10 @@ def ranked_rows(said: frozenset[str]) -> tuple[RankedRow, ...]:
     asked = is_asked(said)
     may = [place for place, row in enumerate(rows) if not (asked and row.acts) and row.may_be(said)]
     highest = max(scores[place] for place in may)
-    parts = {place: math.exp((scores[place] - highest) / _SCALE) for place in may}
+    parts = {place: _parts()[min(highest - scores[place], _FARTHEST)] for place in may}
     whole = sum(parts.values())
     nearest = sorted(parts, key=lambda place: -parts[place])[:_MOST]
-    return tuple(RankedRow(rows[place], round(_WHOLE * parts[place] / whole)) for place in nearest)
+    return tuple(RankedRow(rows[place], _WHOLE * parts[place] // whole) for place in nearest)
 
 
 def is_asked(said: frozenset[str]) -> bool:

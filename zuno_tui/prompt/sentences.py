@@ -99,17 +99,18 @@ class LikelyMeaning(NamedTuple):
 
 def likely_meanings(
     sentence: Sentence, context: PhraseContext, fill: Fill = _as_it_is
-) -> tuple[LikelyMeaning, ...]:
+) -> Iterator[LikelyMeaning]:
     """The likeliest first. NotReadYetError says what must be read first."""
     settled = _settled(sentence, context, fill)
     if settled is not None:
-        return (LikelyMeaning(settled),)
-    said = said_of(sentence, context)
-    found = [*_of_rows(said, sentence, context, fill)]
-    if found and found[0].meaning == PhraseQuestion(ONE_AT_A_TIME):
-        each = _each_at_a_time(sentence, context, fill)
-        return (LikelyMeaning(PhraseQuestion(ONE_AT_A_TIME, each)),)
-    return tuple(found)
+        yield LikelyMeaning(settled)
+        return
+    for likely in _of_rows(said_of(sentence, context), sentence, context, fill):
+        if likely.meaning == PhraseQuestion(ONE_AT_A_TIME):
+            each = _each_at_a_time(sentence, context, fill)
+            yield LikelyMeaning(PhraseQuestion(ONE_AT_A_TIME, each))
+            return
+        yield likely
 
 
 def _of_rows(
@@ -284,13 +285,13 @@ _DENYING = frozenset(("keep", "cancel", "show", "undo", "agree"))
 
 
 def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
-    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
+    denied = "not" in ideas or ("keep" in ideas and "orders" not in ideas and not sentence.percents)
     return denied and "#wrapping" not in ideas
 
 
 def _asks_for_several(sentence: Sentence, ideas: frozenset[str], verb: str) -> bool:
     """Two orders in one, or several positions of which some are left out."""
-    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend", "safe execute"):
         return True
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     some_denied = len(sentence.ids) > 1 and (_is_denied(sentence, ideas) or left_out)

@@ -136,15 +136,16 @@ def _mended(token: SentenceToken) -> SentenceToken:
 
 @lru_cache(maxsize=256)
 def _meant_word(word: str) -> str | None:
-    near = [known for known in _topic_words() if one_slip_apart(word, known)]
-    return near[0] if len(near) == 1 else None
+    known = _topic_words() | _verb_words()
+    near = [each for each in known if one_slip_apart(word, each)]
+    return near[0] if len(near) == 1 and near[0] not in _verb_words() else None
 
 
 @cache
 def _topic_words() -> frozenset[str]:
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
     alone = frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
-    return alone - _verb_words()
+    return alone
 
 
 @cache
@@ -154,8 +155,12 @@ def _single_words() -> frozenset[str]:
 
 def is_spoken(word: str) -> bool:
     """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
-    known = _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
-    return is_plain(word) or not known.isdisjoint((word, *stems_of(word)))
+    return is_plain(word) or not _spoken_words().isdisjoint((word, *stems_of(word)))
+
+
+@cache
+def _spoken_words() -> frozenset[str]:
+    return _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
 
 
 def is_plain(word: str) -> bool:

@@ -155,6 +155,8 @@ def test_a_history_is_of_the_days_the_program_and_the_wallet_that_are_named(
         ("make a new wallet", "zuno wallet new"),
         ("invite a scout to the mesh", "zuno mesh invite scout"),
         ("start the monitor", "zuno monitor"),
+        ("list my wallets", "zuno wallet list"),
+        ("which wallet am i using", "zuno wallet list"),
         ("can i see it in the browser", "zuno serve"),
     ],
 )
@@ -475,8 +477,6 @@ def test_which_order_is_meant_is_never_guessed(said: str) -> None:
         ("cancel my standing order", "zuno orders"),
         ("list open orders", "zuno orders"),
         ("show my hedges", "zuno trade status"),
-        ("list my wallets", "zuno portfolio"),
-        ("which wallet am i using", "zuno setting"),
         ("what did i make today", "zuno earned today"),
         ("should i go short on btc", "zuno trade WBTC"),
     ],
