@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
-from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.ranking import LineRow, is_asked
 from zuno_tui.prompt.sentences import said_of
@@ -46,6 +45,15 @@ class Phrase(NamedTuple):
     line: str
     said: frozenset[str]
     weight: float
+
+
+class Given(NamedTuple):
+    """A row for each phrase."""
+
+    said: Matrix
+    meant: Matrix
+    barred: Matrix
+    weight: Matrix
 
 
 class Fitted(NamedTuple):
@@ -118,17 +126,16 @@ def fitted(given: Sequence[Phrase]) -> Fitted:
     weights = np.zeros((len(ideas), len(lines)), np.float32)
     kept = np.ones_like(weights)
     for _ in range(2):
-        weights = _descended(weights * kept, kept, said, meant, barred, weight)
+        weights = _descended(weights * kept, kept, Given(said, meant, barred, weight))
         kept = (np.abs(weights) > _LEAST).astype(np.float32)
         kept[0] = 1
     kept = (np.abs(weights) >= 1 / _SCALE).astype(np.float32)
     return Fitted(weights * kept, ideas, lines, acting)
 
 
-def _descended(
-    weights: Matrix, kept: Matrix, said: Matrix, meant: Matrix, barred: Matrix, weight: Matrix
-) -> Matrix:
+def _descended(weights: Matrix, kept: Matrix, given: Given) -> Matrix:
     """By Adam."""
+    said, meant, barred, weight = given
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, _STEPS + 1):
         scores = said @ weights - barred
@@ -144,12 +151,12 @@ def _descended(
 
 def written(found: Fitted) -> str:
     text = [
-        "# Written by `python -m tools.fit_phrases`: for each line what speaks for and against it, in",
-        "# tenths; `=` whatever is said. No question comes to a line of [acts].",
+        "# Written by `python -m tools.fit_phrases`: for each line what speaks for and against it,",
+        "# in tenths; `=` whatever is said. No question comes to a line of [acts].",
     ]
     for table, holds in (("acts", True), ("looks", False)):
         text += ["", f"[{table}]"]
-        for at in np.flatnonzero(found.acts == holds):
+        for at in map(int, np.flatnonzero(found.acts == holds)):
             tenths = np.rint(found.weights[:, at] * _SCALE).astype(int)
             order = np.argsort(-tenths, kind="stable")
             says = " ".join(f"{found.ideas[idea]} {tenths[idea]}" for idea in order if tenths[idea])
@@ -168,7 +175,7 @@ def share_of_held_out(given: Sequence[Phrase]) -> tuple[float, float]:
         for phrase in given[fold::_FOLDS]:
             at = [0, *(place[idea] for idea in phrase.said if idea in place)]
             scores = found.weights[at].sum(0) - 1e3 * (is_asked(phrase.said) & found.acts)
-            order = [found.lines[line] for line in np.argsort(-scores)[:_NEAR]]
+            order = [found.lines[int(line)] for line in np.argsort(-scores)[:_NEAR]]
             first += order[0] == phrase.line
             near += phrase.line in order
     return first / len(given), near / len(given)
@@ -185,7 +192,9 @@ def main(arguments: Sequence[str]) -> None:
             return
     found = fitted(given)
     WEIGHTS.write_text(written(found), "utf-8")
-    print(f"{len(given)} phrases, {len(found.lines)} lines, {np.count_nonzero(found.weights)} weights")
+    print(
+        f"{len(given)} phrases, {len(found.lines)} lines, {np.count_nonzero(found.weights)} weights"
+    )
 
 
 if __name__ == "__main__":

@@ -8,14 +8,15 @@ from functools import cache
 from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Command
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.intents.arguments import CANDIDATE
+from zuno_tui.intents.arguments import CANDIDATE, read_duration
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Argument, flat
 from zuno_tui.intents.phrase_error import UnclearSlotError
 from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.line_slots import FILLERS, clock_of, span_text
 from zuno_tui.prompt.positions import positions_meant
-from zuno_tui.prompt.slots import Sentence, common_symbol, is_spoken_here, symbol_of
+from zuno_tui.prompt.ranking import line_rows
+from zuno_tui.prompt.slots import Sentence, common_symbol, symbol_of
 from zuno_tui.prompt.words import find_ideas, grammar, is_plain, plain, spelled_words, stem
 
 _FILE = re.compile(
@@ -45,7 +46,7 @@ def declared_line(
     if not count:
         return line
     filling = _LineFiller(
-        paths[tuple(said[:count])], said[count:], typed, sentence, context, commands
+        (paths[tuple(said[:count])], said[count:]), typed, sentence, context, commands
     )
     return " ".join((*said[:count], *filling.words()))
 
@@ -63,7 +64,8 @@ def _holders(commands: CommandRegistry) -> Counter[str]:
 
 def _is_name(word: str) -> bool:
     """A word that nothing reads may be the name of a wallet, or of a coin."""
-    return word.isalnum() and not word.isdigit() and not is_spoken_here(word)
+    read = find_ideas((word,)) or is_plain(word) or symbol_of(word) or read_duration(f"1{word}")
+    return word.isalnum() and not word.isdigit() and not read
 
 
 class _LineFiller:
@@ -71,13 +73,13 @@ class _LineFiller:
 
     def __init__(
         self,
-        command: Command,
-        given: Sequence[str],
+        named: tuple[Command, Sequence[str]],
         typed: Sequence[str],
         sentence: Sentence,
         context: PhraseContext,
         commands: CommandRegistry,
     ) -> None:
+        command, given = named
         self._command, self._sentence, self._context = command, sentence, context
         self._given = list(given)
         self._holders = _holders(commands)
@@ -87,9 +89,7 @@ class _LineFiller:
         self._told = self._ideas - own - frozenset(grammar().joining.split())
         self._symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
         self._numbers = [*(token.text for token in sentence.numbers), *sentence.dollars]
-        self._unread = [
-            place for place, word in enumerate(sentence.words) if _is_name(word)
-        ]
+        self._unread = [place for place, word in enumerate(sentence.words) if _is_name(word)]
 
     def words(self) -> Sequence[str]:
         words = [*self._words()]
@@ -196,13 +196,18 @@ class _LineFiller:
     def _values(self, argument: Argument) -> Sequence[str]:
         if argument.value_name in ("name", "value") and self._command.name == "setting":
             return self._setting(argument)
-        if argument.choices or argument.besides:
+        if (argument.choices or argument.besides) and not self._has_own_lines(argument):
             listed = self._choice(argument)
             if listed or argument.choices:
                 return listed
         kind = argument.metavar or argument.name.upper()
         read = _KINDS.get(kind)
         return [] if read is None else read(self, argument)
+
+    def _has_own_lines(self, argument: Argument) -> bool:
+        """`orders stop`, `trade why`: what such a word asks for is ranked by itself."""
+        name = f"{' '.join(self._command.intent.command)} "
+        return not argument.is_flag and any(row.line.startswith(name) for row in line_rows())
 
     def _setting(self, argument: Argument) -> Sequence[str]:
         given = [*self._numbers, *self._symbols, *self._sentence.names]

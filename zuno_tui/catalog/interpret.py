@@ -29,7 +29,7 @@ from zuno_tui.catalog.typed_line import (
 )
 from zuno_tui.intents.arguments import positions_named
 from zuno_tui.intents.context import PhraseContext
-from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intent import Intent, flat
 from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError
 from zuno_tui.intents.pieces import LONGEST_PHRASE, list_names
 from zuno_tui.prompt.create_phrase import parse_create
@@ -40,13 +40,13 @@ from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, likely_meanings
 from zuno_tui.prompt.slots import Sentence, is_spoken_here, read_sentence
 from zuno_tui.prompt.unused import unused_of
-from zuno_tui.prompt.words import tokens_of
+from zuno_tui.prompt.words import spelled_words, stem, tokens_of
 
 _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
 _ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
-_CLEAR, _WORTH_ASKING, _LEAST = 50, 5, 25
+_CLEAR, _CLEAR_ACT, _WORTH_ASKING, _LEAST, _LEAST_ASKED = 50, 60, 5, 25, 8
 """From which share on a line is meant, what is asked about beside it, and what says nothing."""
 _WHICH = "Did you mean one of these?"
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
@@ -117,8 +117,9 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
         return Interpretation(misunderstood=_not_read(language))
     found = _likeliest(words, sentence, context, commands)
     if isinstance(by_verb, Misunderstood) and by_verb.understood:
-        says_less = found.misunderstood is not None and not found.misunderstood.answered
-        if says_less or by_verb.firm or _drops_words(by_verb, found, words, commands):
+        wrong = found.misunderstood
+        same = wrong is not None and f"{wrong.understood} ".startswith(f"{by_verb.understood} ")
+        if same or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
     return found
 
@@ -148,15 +149,17 @@ def _likeliest(
         for likely in likely_meanings(sentence, context, fill)
     )
     first = next(each)
-    if first.share >= _CLEAR and first.is_whole:
+    clear = _CLEAR_ACT if first.acts else _CLEAR
+    if first.share >= clear and first.is_whole:
         return first.found
-    near = [other for other in each if other.is_whole]
+    near = [other for other in each if other.is_whole and other.share >= _LEAST_ASKED]
     if first.share < _LEAST:
-        near, first = [first, *near], _Likely(_nearly(words, context, commands), _LEAST, acts=False)
+        near = [first, *near] if first.share >= _LEAST_ASKED else near
+        first = _Likely(_nearly(words, context, commands), _LEAST, acts=False)
     near = [other for other in near if _WORTH_ASKING * other.share >= first.share]
     if not first.acts and first.found.unused and near and not near[0].acts:
         return near[0].found
-    if first.share >= _CLEAR or not near:
+    if first.share >= clear or not near:
         return first.found
     return _asked_which([first, *near], sentence) or first.found
 
@@ -178,9 +181,7 @@ def _asked_which(likely: Sequence[_Likely], sentence: Sentence) -> Interpretatio
         return None
     first = likely[0].found
     question = " ".join((first.question or _WHICH, *told))
-    return Interpretation(
-        question=question, choices=tuple(offered), lines=tuple(offered.values())
-    )
+    return Interpretation(question=question, choices=tuple(offered), lines=tuple(offered.values()))
 
 
 def _from_to(intent: Intent, text: str) -> Interpretation | None:
@@ -212,8 +213,17 @@ def _drops_words(
     filled = " ".join((*found.lines, found.question or "")).lower()
     left = (token.text for word in by_verb.unread for token in tokens_of(word))
     unknown = (word for word in left if word.isalpha() and not is_spoken_here(word))
-    dropped = any(word not in filled for word in unknown)
+    declared = _declared(commands.path_of(verb.name), commands)
+    dropped = any(word not in filled and stem(word) not in declared for word in unknown)
     return dropped or (bool(found.intents) and bool(found.unused))
+
+
+def _declared(path: tuple[str, ...], commands: CommandRegistry) -> frozenset[str]:
+    """The words of what a command takes."""
+    command = commands.paths().get(path)
+    known = () if command is None else flat(command.intent.arguments)
+    texts = (text for each in known for text in (each.name, each.help, *each.choices))
+    return frozenset(stem(word) for text in texts for word in spelled_words(text))
 
 
 def _of_meaning(

@@ -21,6 +21,7 @@ _FALL = (904_837, 10**6)
 """What a tenth less of weight leaves: e to the power of -0.1."""
 _CONDITIONAL = frozenset(("alert", "mute", "what-if"))
 _OF_TWO_WORDS = ("orders ", "cancel ", "wallet ", "safe ", "mesh ", "order ")
+_OF_POSITIONS = ("{several}", "{each}", "{one}")
 _MOST, _WHOLE = 4, 100
 
 
@@ -44,11 +45,13 @@ class LineRow(NamedTuple):
     def is_answered(self) -> bool:
         return self.line[0] in "=?"
 
-
     def may_be(self, said: frozenset[str]) -> bool:
         """An act is meant only where a word of it was said."""
         needs = grammar().needs.get(self.line.split()[0], "").split()
-        return not needs or not said.isdisjoint(needs)
+        # One token for another is a swap; what names no position does nothing to one.
+        turned = "#turned" in said and said.isdisjoint(("#id", "fees")) and self.acts
+        of_position = turned and any(slot in self.line for slot in _OF_POSITIONS)
+        return not of_position and (not needs or not said.isdisjoint(needs))
 
 
 class RankedRow(NamedTuple):

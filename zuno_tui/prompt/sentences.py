@@ -15,10 +15,10 @@ from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
+from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
-from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows
 from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
@@ -227,8 +227,8 @@ def _of_row(
     row: LineRow, said: frozenset[str], sentence: Sentence, context: PhraseContext, fill: Fill
 ) -> Meaning:
     if row.is_answered:
-        text = row.line[2:]
-        return PlainAnswer(text) if row.line[0] == "=" else PhraseQuestion(text)
+        text, plainly = row.line[2:], row.line[0] == "=" and not _has_figures(sentence)
+        return PlainAnswer(text) if plainly or text == NOTHING_DONE else PhraseQuestion(text)
     held_back = _held_back(row, sentence, said)
     wished = held_back == _not_later(sentence) and _is_wish(sentence)
     if held_back is not None and not wished:
@@ -244,6 +244,12 @@ def _of_row(
     return Lines(lines) if offer is None else PhraseQuestion(offer.text, offer.choices)
 
 
+def _has_figures(sentence: Sentence) -> bool:
+    """Values that an answer would pass over, and a question names."""
+    figures = sentence.numbers, sentence.amounts, sentence.percents, sentence.dollars
+    return any(figures) or sentence.fee is not None or bool(sentence.described)
+
+
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
     """What is denied, conditional or for later fills no line."""
     verb = row.verb
@@ -252,7 +258,7 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return PhraseQuestion(ONE_AT_A_TIME)
     if row.is_conditional and verb in ("order", "alert") and "not" in ideas:
         return PhraseQuestion(NOT_WHILE)
-    if row.is_conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
+    if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
@@ -454,9 +460,7 @@ def _clauses(sentence: Sentence, context: PhraseContext) -> tuple[tuple[Sentence
     )
 
 
-def _each_at_a_time(
-    sentence: Sentence, context: PhraseContext, fill: Fill
-) -> tuple[str, ...]:
+def _each_at_a_time(sentence: Sentence, context: PhraseContext, fill: Fill) -> tuple[str, ...]:
     """The lines of what is said behind each `and`, comma or `then`, where each is clear."""
     starts = [idea.place for idea in sentence.verbs if idea.name != "show"]
     cuts = [at for at in starts if at and sentence.words[at - 1] in _SEPARATORS]

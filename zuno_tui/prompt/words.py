@@ -144,8 +144,7 @@ def _meant_word(word: str) -> str | None:
 @cache
 def _topic_words() -> frozenset[str]:
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
-    alone = frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
-    return alone
+    return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
 
 
 @cache

@@ -6,13 +6,12 @@ from tools.phrase_report import DESK
 from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
 from zuno_tui.catalog.typed_line import may_look
-from zuno_tui.intents.intent import flat
 from zuno_tui.prompt.ranking import line_rows, ranked_rows
 from zuno_tui.prompt.sentences import said_of
 from zuno_tui.prompt.slots import is_look, read_sentence
 
-_BY_HAND = {("apply",)}
-"""What signs is typed, and never come to."""
+_BY_HAND = {("apply",), ("order", "cancel")}
+"""What signs is typed; orders are cancelled by a verb of their own, `cancel order 2`."""
 
 
 def _nearest(text: str) -> list[tuple[str, ...]]:

@@ -200,7 +200,7 @@ ASKS = "asks"
         ("collect 26-27", "collect 26 27"),
         ("watch only 26 37", "watch-ids 26 37"),
         ("increase 27: 1 weth", "increase 27 1 WETH"),
-        ("range for 27: 2900 - 3300", "move 27 2900 3300"),
+        ("range for 27: 2900 - 3300", ASKS),
         ("remove alert 2", "alert remove 2"),
         ("remove price alert 1", "alert remove 1"),
         ("cancel alert 1", "alert remove 1"),
