@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from chain.base.other_curves import without_other_curves
 from tests import node_rpc
 from tests.chain_view import give_chains_back
 from tests.embedded_chain import embedded_chain
@@ -130,6 +131,10 @@ _LONG_FIRST = (
     "tests/zuno_tui/app/",
     "tests/zuno_tui/test_",
     "tests/zuno_tui/screen/test_looks.py",
+    "tests/zuno_tui/prompt/",
+    "tests/test_architecture.py",
+    "tests/zuno_tui/",
+    "tests/test_",
     "tests/agents/",
     "tests/chain/",
 )
@@ -203,6 +208,8 @@ def pytest_collection(session: pytest.Session) -> None:
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
     if worker is None:
         return
+    with without_other_curves():
+        import_module("eth_account")
     folders = [Path(place) for place in session.config.args]
     files = sorted(file for folder in folders for file in folder.glob("**/test_*.py"))
     if _only_pure(session.config):

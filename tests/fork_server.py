@@ -181,8 +181,9 @@ def fork_server() -> ForkServer:
 
 
 def _serve(control: socket.socket) -> None:
-    for name in PRELOADED:
-        import_module(name)
+    with import_module("chain.base.other_curves").without_other_curves():
+        for name in PRELOADED:
+            import_module(name)
     import_module("zuno_tui.catalog.registry").registry().on_command_line()
     _read_tables()
     gc.collect()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chain.contracts.addresses import address_of, recovered_address
+from tools.shape import statements
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
@@ -79,7 +80,7 @@ def _installed() -> Mapping[str, list[str]]:
 
 def _imported(path: Path) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in statements(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

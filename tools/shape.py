@@ -133,16 +133,31 @@ def is_participle(name: str) -> bool:
     return _PARTICIPLE.fullmatch(name) is not None
 
 
+def statements(tree: ast.Module, *, within_functions: bool = True) -> Iterator[ast.stmt]:
+    """All of them, without the expressions they are made of, which are ten times as many."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if within_functions or not isinstance(node, _FUNCTIONS):
+            waiting += filter(_may_hold_statements, ast.iter_child_nodes(node))
+
+
+def _may_hold_statements(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt | ast.excepthandler | ast.match_case)
+
+
 def bare_participles(tree: ast.Module) -> Iterator[str]:
     """Functions and methods called so, those inside a function among them."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, _FUNCTIONS) and is_participle(node.name):
             yield node.name
 
 
 def repeated_classes(trees: Iterable[ast.Module]) -> list[str]:
     names = Counter(
-        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        node.name for tree in trees for node in statements(tree) if isinstance(node, ast.ClassDef)
     )
     return sorted(name for name, times in names.items() if times > 1)
 
@@ -219,11 +234,8 @@ def circles(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, ...]]:
 
 
 def _imports(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
-    late = {
-        inner for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node not in late:
+    for node in statements(tree, within_functions=False):
+        if isinstance(node, ast.ImportFrom) and node.module:
             for name in node.names:
                 inside = f"{node.module}.{name.name}"
                 if inside in known or node.module in known:

@@ -26,7 +26,6 @@ from agents.monitor.rules import risks
 from agents.monitor.rules.baseline import (
     WALLET,
     Baseline,
-    Baselines,
     BlockTick,
     DepthReference,
     RangeBounds,
@@ -36,17 +35,19 @@ from agents.monitor.rules.baseline import (
     bounds_of,
     first_standing,
     follow,
+    operators_document,
     others_in,
+    read_baseline,
+    read_operators,
 )
 from agents.monitor.rules.features import Attached, FeatureAlert, Found, NothingAttached
 from agents.monitor.rules.risks import RULES, findings, judge_kind
 from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
-from chain.base.units import Quantity, Unknown
+from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
-from chain.math.liquidity import Amounts
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
@@ -85,6 +86,8 @@ class Valuing:
         if pool.pool_id not in self._pools:
             self._pools[pool.pool_id] = self._pool(pool)
         pair, units = self._pools[pool.pool_id]
+        withdrawn = position.withdrawn
+        apart = None if isinstance(withdrawn, Unknown) else withdrawn.value
         return Situation(
             network=self._network,
             position=position,
@@ -96,8 +99,8 @@ class Valuing:
             hook_code=reading.hook_code(position),
             volatility=reading.volatilities.get(pool.pool_id),
             principal_usd=_worth(units, position.amount0, position.amount1),
-            fees_usd=_usd_of(units, position.fees),
-            withdrawn_usd=_usd_of(units, position.withdrawn),
+            fees_usd=None if apart is None else _worth(units, position.fees0, position.fees1),
+            withdrawn_usd=None if apart is None else _worth(units, *apart),
             waiting_usd=_worth(units, *position.collectable),
             collect_usd=reading.collect_usd.get(position.ref),
             price_difference=units.difference,
@@ -122,10 +125,6 @@ class Valuing:
         if token.decimals is None or isinstance(price, Unknown):
             return None
         return float(price.value / 10**token.decimals)
-
-
-def _usd_of(units: _Units, amounts: Quantity[Amounts]) -> float | None:
-    return None if isinstance(amounts, Unknown) else _worth(units, *amounts.value)
 
 
 def _worth(units: _Units, amount0: int, amount1: int) -> float | None:
@@ -154,11 +153,12 @@ class FollowedPosition(NamedTuple):
 
 class AlertJudgment(Struct, frozen=True):
     changes: tuple[Change, ...]
-    baselines: Mapping[PositionRef, Mapping[str, object] | None]
+    baselines: Mapping[PositionRef, str | None]
+    """What is to be compared with from now on, as documents; None for what is gone."""
 
 
 def follow_positions(
-    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings
 ) -> dict[PositionRef, FollowedPosition]:
     """Every position with liquidity, with each turn of its price since the cursor, and those that
     are empty while something waits to be collected."""
@@ -171,7 +171,7 @@ def follow_positions(
         ref, identity = position.ref, position.identity
         thresholds = settings.thresholds(network.name, ref)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
-        before = known.of(ref, state.baselines.get(ref))
+        before = read_baseline(state.baselines.get(ref))
         if before is None or reading.ticks is None or cursor is None or not position.liquidity:
             # The watch begins here: what was before is not its to tell.
             course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
@@ -190,12 +190,12 @@ def follow_positions(
 
 
 def depth_references(
-    network: Network, state: WatchState, settings: WatchSettings, known: Baselines
+    network: Network, state: WatchState, settings: WatchSettings
 ) -> dict[PositionRef, DepthReference]:
     """Where each watched position's pool was measured, and from when on it looks drained."""
     found: dict[PositionRef, DepthReference] = {}
     for ref in state.baselines.keys() - {WALLET}:
-        baseline = known.of(ref, state.baselines[ref])
+        baseline = read_baseline(state.baselines[ref])
         if baseline is None or baseline.others_tick is None:
             continue
         drained = settings.thresholds(network.name, ref).drained
@@ -233,7 +233,7 @@ def judge(
     *,
     followed: Mapping[PositionRef, FollowedPosition],
     times: Mapping[int, int],
-    baselines: Mapping[PositionRef, Mapping[str, object]],
+    baselines: Mapping[PositionRef, str],
     alerts: Iterable[Alert],
     attached: Attached | None = _NOTHING,
     of_features: Mapping[str, FeatureAlert] = _NO_FEATURES,
@@ -246,7 +246,7 @@ def judge(
         network, place, reading, times, alerts, attached=attached, of_features=of_features
     )
     changes: list[Change] = []
-    later: dict[PositionRef, Mapping[str, object] | None] = {}
+    later: dict[PositionRef, str | None] = {}
     emptied = {ref: each for ref, each in followed.items() if not each.position.liquidity}
     for ref, situation in followed.items():
         if ref in emptied:
@@ -345,8 +345,8 @@ class _Judging:
         self,
         followed: AbstractSet[PositionRef],
         emptied: Mapping[PositionRef, FollowedPosition],
-        baselines: Mapping[PositionRef, Mapping[str, object]],
-        later: dict[PositionRef, Mapping[str, object] | None],
+        baselines: Mapping[PositionRef, str],
+        later: dict[PositionRef, str | None],
     ) -> Iterator[Change]:
         """Positions that were watched, or have alerts, and hold nothing here any more, but for
         what waits to be collected."""
@@ -394,19 +394,18 @@ class _Judging:
 
     def wallet(
         self,
-        baselines: Mapping[PositionRef, Mapping[str, object]],
-        later: dict[PositionRef, Mapping[str, object] | None],
+        baselines: Mapping[PositionRef, str],
+        later: dict[PositionRef, str | None],
     ) -> Iterator[Change]:
         """What concerns all positions at once."""
         standing = self._standing.get(None, {})
         now = sorted(self._reading.wallet.operators)
-        known = baselines.get(WALLET, {}).get("operators")
-        before = [str(address) for address in known] if isinstance(known, list) else None
+        known = before = read_operators(baselines.get(WALLET))
         alert = standing.get(AlertKind.APPROVAL_CHANGED)
         if before is None or (alert is not None and alert.state is AlertState.ACKED):
             before = now
         if known != before:
-            later[WALLET] = {"operators": before}
+            later[WALLET] = operators_document(before)
         changed = risks.operators_changed(self._network, before, now)
         if changed is not None:
             yield self._raised(None, changed)

@@ -34,7 +34,7 @@ from agents.monitor.judge import (
     turn_blocks,
 )
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
-from agents.monitor.rules.baseline import WALLET, Baselines
+from agents.monitor.rules.baseline import WALLET
 from agents.monitor.rules.features import Found, NothingAttached, WatchedFeatures
 from agents.monitor.rules.risks import RULES
 from agents.monitor.rules.thresholds import WatchSettings
@@ -55,13 +55,6 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore, WatchState
 
 
-class WatchedWallet(Struct):
-    """What is remembered of a wallet between polls."""
-
-    place: WatchPlace
-    baselines: Baselines = field(default_factory=Baselines)
-
-
 def failed_again(before: Failures | None, now: float) -> Failures:
     """One failed poll more; a clock that was set back does not make the first lie ahead."""
     if before is None:
@@ -69,9 +62,7 @@ def failed_again(before: Failures | None, now: float) -> Failures:
     return Failures(before.polls + 1, min(before.since, now))
 
 
-def blindness(
-    network: Network, wallet: WatchedWallet, failures: Failures, error: Exception
-) -> Raised:
+def blindness(network: Network, place: WatchPlace, failures: Failures, error: Exception) -> Raised:
     finding = Finding(
         AlertKind.BLIND,
         Severity.CRITICAL,
@@ -81,7 +72,7 @@ def blindness(
         f"zuno --network {network.name} doctor",
         {"failedPolls": failures.polls},
     )
-    subject = AlertSubject(network.chain_id, wallet.place.wallet_address, None, AlertKind.BLIND)
+    subject = AlertSubject(network.chain_id, place.wallet_address, None, AlertKind.BLIND)
     return Raised(subject, network.name, finding, None, failures.since)
 
 
@@ -90,7 +81,7 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, RpcError):
         return error.sentence
     words = quote_words(Redactor().text(clean_text(str(error))))
-    return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
+    return f"The check failed with an unexpected error ({error_kind(error)}: {words})."
 
 
 class PollReport(Struct, frozen=True):
@@ -142,7 +133,7 @@ class Watch:
         """By its label, what no alert tells yet; None where that cannot be read."""
         self.reader = WatchReader(sources)
         chain_id = sources.network.chain_id
-        self.wallets = tuple(WatchedWallet(WatchPlace(chain_id, owner)) for owner in owners)
+        self.places = tuple(WatchPlace(chain_id, owner) for owner in owners)
 
     def remember_in_memory(self) -> None:
         self.sources = replace(self.sources, store=Store.in_memory())
@@ -169,14 +160,13 @@ async def poll_once(
     before = client.round_trips
     # Before the chain is read: what was approved and is missing does not wait for an endpoint.
     untended = await _tend(watch)
-    looks = await _looks(watch, watch.wallets, settings, book, now)
+    looks = await _looks(watch, watch.places, settings, book, now)
     try:
         events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
     except Exception as error:
         # What was seen cannot be written down: that is told instead of it.
         looks = [
-            _blinded(watch, wallet, settings, book, error=error, now=now)
-            for wallet in watch.wallets
+            _blinded(watch, place, settings, book, error=error, now=now) for place in watch.places
         ]
         events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
     if any(look.poll.cursor is not None for look in looks):
@@ -245,7 +235,7 @@ class Watcher(Struct, eq=False):
 
 async def _looks(
     watch: Watch,
-    wallets: Sequence[WatchedWallet],
+    places: Sequence[WatchPlace],
     settings: WatchSettings,
     book: AlertStore,
     now: float,
@@ -253,40 +243,40 @@ async def _looks(
     """All wallets together; should that fail as nobody foresaw, each by itself."""
     try:
         try:
-            return await _look(watch, wallets, settings, book, now)
+            return await _look(watch, places, settings, book, now)
         except (StoreError, sqlite3.Error):
             # A full or broken disk must not blind the watch: what it remembers there can be read
             # again, and the book says by itself that it cannot be written.
             watch.remember_in_memory()
-            return await _look(watch, wallets, settings, book, now)
+            return await _look(watch, places, settings, book, now)
     except Exception as error:
-        if len(wallets) == 1 or isinstance(error, RpcError):
+        if len(places) == 1 or isinstance(error, RpcError):
             return [
-                _blinded(watch, wallet, settings, book, error=error, now=now) for wallet in wallets
+                _blinded(watch, place, settings, book, error=error, now=now) for place in places
             ]
     looks: list[_Looked] = []
-    for wallet in wallets:
-        looks += await _looks(watch, [wallet], settings, book, now)
+    for place in places:
+        looks += await _looks(watch, [place], settings, book, now)
     return looks
 
 
 async def _look(
     watch: Watch,
-    wallets: Sequence[WatchedWallet],
+    places: Sequence[WatchPlace],
     settings: WatchSettings,
     book: AlertStore,
     now: float,
 ) -> list[_Looked]:
     network, reader = watch.sources.network, watch.reader
-    states = [book.state(wallet.place) for wallet in wallets]
+    states = [book.state(place) for place in places]
     sought = [
         Sought(
-            wallet.place.wallet_address,
+            place.wallet_address,
             state.cursor,
             state.baselines.keys() - {WALLET},
-            depth_references(network, state, settings, wallet.baselines),
+            depth_references(network, state, settings),
         )
-        for wallet, state in zip(wallets, states, strict=True)
+        for place, state in zip(places, states, strict=True)
     ]
 
     def with_loss(position_id: PositionRef) -> bool:
@@ -294,29 +284,29 @@ async def _look(
 
     readings = await reader.read(sought, with_loss, now)
     followed = [
-        _followed(network, reading, state, settings, wallet.baselines)
-        for wallet, state, reading in zip(wallets, states, readings, strict=True)
+        _followed(network, reading, state, settings)
+        for state, reading in zip(states, readings, strict=True)
     ]
     times = await _times(reader, readings, followed)
     alerts: dict[WatchPlace, list[Alert]] = defaultdict(list)
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
-    crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
+    crossings = await _crossings(watch, places[0], book, alerts, readings[0].block)
     source = watch.features.attached()
     attached = NothingAttached() if source is None else await source.look()
     looks: list[_Looked] = []
-    for wallet, state, reading, situations in zip(wallets, states, readings, followed, strict=True):
+    for place, state, reading, situations in zip(places, states, readings, followed, strict=True):
         if isinstance(situations, RpcError):
-            looks.append(_blinded(watch, wallet, settings, book, error=situations, now=now))
+            looks.append(_blinded(watch, place, settings, book, error=situations, now=now))
             continue
         judgment = judge(
             network,
-            wallet.place,
+            place,
             reading,
             followed=situations,
             times=times,
             baselines=state.baselines,
-            alerts=alerts[wallet.place],
+            alerts=alerts[place],
             attached=attached,
             of_features=watch.features.alerts,
         )
@@ -324,15 +314,15 @@ async def _look(
         earlier = _landmarks(state.cursor, head.number)
         later = WatchCursor(head.number, head.hash, head.timestamp, earlier)
         # A price is nobody's in particular: it is told once, with the network's first wallet.
-        standing = alerts[wallet.place]
+        standing = alerts[place]
         besides = (
             *crossings,
-            *_settings(watch, wallet.place, standing, head),
-            *_news(watch, wallet.place, standing, head),
-            *_urgent(watch, wallet.place, standing, head),
+            *_settings(watch, place, standing, head),
+            *_news(watch, place, standing, head),
+            *_urgent(watch, place, standing, head),
         )
-        changes = (*judgment.changes, *(besides if wallet is watch.wallets[0] else ()))
-        poll = Poll(wallet.place, changes, later, judgment.baselines)
+        changes = (*judgment.changes, *(besides if place is watch.places[0] else ()))
+        poll = Poll(place, changes, later, judgment.baselines)
         looks.append(_Looked(poll, len(situations), reading.trouble))
     return looks
 
@@ -430,12 +420,12 @@ async def _crossings(
 
 
 def _followed(
-    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings
 ) -> dict[PositionRef, FollowedPosition] | RpcError:
     """The error where what was read of this wallet cannot be believed: the others can be."""
     try:
         refuse_the_past(reading.block, state.cursor, live=network.clock == "wall")
-        return follow_positions(network, reading, state, settings, known)
+        return follow_positions(network, reading, state, settings)
     except RpcError as error:
         return error
 
@@ -476,17 +466,17 @@ def _landmarks(cursor: WatchCursor | None, head: int) -> tuple[tuple[int, str], 
 
 def _blinded(
     watch: Watch,
-    wallet: WatchedWallet,
+    place: WatchPlace,
     settings: WatchSettings,
     book: AlertStore,
     *,
     error: Exception,
     now: float,
 ) -> _Looked:
-    failures = failed_again(book.state(wallet.place).failures, now)
+    failures = failed_again(book.state(place).failures, now)
     lasting = failures.polls >= settings.blind_polls
-    blind = blindness(watch.sources.network, wallet, failures, error)
-    poll = Poll(wallet.place, (blind,) if lasting else (), failures=failures)
+    blind = blindness(watch.sources.network, place, failures, error)
+    poll = Poll(place, (blind,) if lasting else (), failures=failures)
     return _Looked(poll, trouble=sentence_of(error))
 
 
@@ -496,7 +486,7 @@ def _not_looked_at(watch: Watch, error: Exception) -> tuple[PollReport, ...]:
         PollReport(
             network=network.name,
             chain_id=network.chain_id,
-            wallet_address=wallet.place.wallet_address,
+            wallet_address=place.wallet_address,
             block=None,
             positions=0,
             requests=0,
@@ -504,5 +494,5 @@ def _not_looked_at(watch: Watch, error: Exception) -> tuple[PollReport, ...]:
             trouble=sentence_of(error),
             seconds=0.0,
         )
-        for wallet in watch.wallets
+        for place in watch.places
     )

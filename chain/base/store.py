@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import ValidationError, convert
+from msgspec import DecodeError, ValidationError, convert
+from msgspec.json import Decoder
 
 from chain.base.errors import ZunoError
 from chain.base.sqlite import connect, is_damage, open_database, set_database_aside, transaction
@@ -83,12 +85,22 @@ class Store:
 
     def get_many(self, namespace: str, keys: Iterable[str]) -> dict[str, object]:
         """The values of those keys that are remembered."""
-        rows = self._connection.execute(
+        return {key: _loaded(text) for key, text in self._texts(namespace, keys)}
+
+    def _texts(self, namespace: str, keys: Iterable[str]) -> sqlite3.Cursor:
+        return self._connection.execute(
             "SELECT key, value FROM remembered WHERE namespace = ?"
             " AND key IN (SELECT value FROM json_each(?))",
             (namespace, json.dumps(list(keys))),
         )
-        return {key: _loaded(value) for key, value in rows}
+
+    def read_many(self, kind: type[T], namespace: str, keys: Iterable[str]) -> dict[str, T]:
+        """Those of the values that are remembered and of this type."""
+        decoder, found = Decoder(kind), dict[str, T]()
+        for key, text in self._texts(namespace, keys):
+            with suppress(DecodeError):
+                found[key] = decoder.decode(text)
+        return found
 
     def items(self, namespace: str) -> dict[str, object]:
         rows = self._connection.execute(

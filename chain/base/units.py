@@ -198,7 +198,7 @@ class Unknown(Struct, frozen=True):
         return self
 
 
-class Known(Struct, Generic[T_co], frozen=True):
+class Known(Struct, Generic[T_co], frozen=True, gc=False):
     value: T_co
     source: str
     """Who says so, for people: "pool swaps", "CoinGecko", "PoolManager storage"."""

@@ -97,11 +97,6 @@ class SafeTransaction(Struct, frozen=True):
         """What is signed, and what the Safe calls `safeTxHash`."""
         return keccak(b"\x19\x01" + self.domain_hash + self.message_hash)
 
-    @property
-    def is_rejection(self) -> bool:
-        """The empty transaction that uses a nonce up."""
-        return (self.to, self.value, self.data, self.operation) == (self.safe, 0, b"", CALL)
-
     def executed_with(self, signatures: bytes) -> bytes:
         """The calldata, for whoever sends it."""
         return abi.encode_call(

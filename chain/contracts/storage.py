@@ -22,21 +22,21 @@ _POSITIONS_OFFSET = 6
 _WORDS = 2**256
 
 
-class PoolSlots(Struct, frozen=True):
+class PoolSlots(Struct, frozen=True, gc=False):
     slot0: int
     fee_growth_global0: int
     fee_growth_global1: int
     liquidity: int
 
 
-class TickSlots(Struct, frozen=True):
+class TickSlots(Struct, frozen=True, gc=False):
     liquidity: int
     """Gross in the low half of the word, net (signed) in the high half."""
     fee_growth_outside0: int
     fee_growth_outside1: int
 
 
-class PositionSlots(Struct, frozen=True):
+class PositionSlots(Struct, frozen=True, gc=False):
     liquidity: int
     fee_growth_inside0_last: int
     fee_growth_inside1_last: int
@@ -55,7 +55,7 @@ class TickLiquidity(Struct, frozen=True):
     net: int
 
 
-class PositionInfo(Struct, frozen=True):
+class PositionInfo(Struct, frozen=True, gc=False):
     """The word the PositionManager keeps per token id."""
 
     tick_lower: int

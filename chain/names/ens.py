@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network, network_named
 from chain.names.web3_provider import reading_provider
@@ -60,7 +60,7 @@ def network_of_names(network: Network) -> Network:
 
 async def resolve_name(client: RpcClient, name: str) -> ResolvedName:
     """Look a name up, and the name that its address goes by."""
-    with kept_recursion_limit():
+    with without_other_curves():
         from web3.exceptions import BadFunctionCallOutput
 
     normal, registry = _normal(name), client.network.ens_registry

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chain.base import strict_json
 from chain.base.errors import Failure, ZunoError
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted, RpcError
 from chain.rpc.records import Json
@@ -63,7 +63,7 @@ def reading_provider(
 ) -> AsyncBaseProvider:
     """For `AsyncWeb3` and `AsyncENS`. To `agree` is to believe of state only what two endpoints
     say of one block; with one endpoint nothing is ever agreed upon."""
-    with kept_recursion_limit():
+    with without_other_curves():
         from web3.providers import AsyncBaseProvider
         from web3.types import RPCError
 

@@ -20,7 +20,7 @@ _WORD = 32
 _KEY_LENGTH = _WORD * len(POOL_KEY_TYPES)
 
 
-class Custody(Struct, frozen=True):
+class Custody(Struct, frozen=True, gc=False):
     owner: Address
     approved: Address | None
     """The one address that may move this token besides its owner and the owner's operators."""

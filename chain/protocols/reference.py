@@ -27,7 +27,7 @@ _OLDER = re.compile(r"^-")
 
 
 # Hashed once: a monitor keeps thousands of them in its tables and asks for each on every poll.
-class PositionRef(Struct, frozen=True, order=True, cache_hash=True):
+class PositionRef(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     protocol: str
     token_id: int
     """As the contract of its protocol knows it."""

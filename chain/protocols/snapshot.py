@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -19,10 +20,10 @@ from chain.protocols.reference import PositionRef
 from chain.protocols.rows import row_named
 from chain.rpc.records import Block
 
-_LAYOUTS_KEPT = 50_000
+_POOLS_KEPT = 20_000
 
 
-class PositionIdentity(Struct, frozen=True):
+class PositionIdentity(Struct, frozen=True, gc=False):
     ref: PositionRef
     pool_key: PoolKey
     pool_id: PoolId
@@ -46,7 +47,13 @@ class PositionIdentity(Struct, frozen=True):
 
 
 def identify(ref: PositionRef, key: PoolKey, tick_lower: int, tick_upper: int) -> PositionIdentity:
-    return PositionIdentity(ref, key, key.pool_id, tick_lower, tick_upper)
+    return PositionIdentity(ref, *_named(key), tick_lower, tick_upper)
+
+
+# Thousands of positions share a pool: its key is hashed, and kept, once.
+@lru_cache(maxsize=_POOLS_KEPT)
+def _named(key: PoolKey) -> tuple[PoolKey, PoolId]:
+    return key, key.pool_id
 
 
 class RangeStatus(StrEnum):
@@ -57,7 +64,7 @@ class RangeStatus(StrEnum):
     """The price is over the range: the position is all currency1."""
 
 
-class Reward(Struct, frozen=True):
+class Reward(Struct, frozen=True, gc=False):
     """A coin owed beside the pair's two tokens, by the contract that holds the position for its
     owner."""
 
@@ -65,7 +72,7 @@ class Reward(Struct, frozen=True):
     amount: int
 
 
-class PositionSnapshot(Struct, frozen=True):
+class PositionSnapshot(Struct, frozen=True, gc=False):
     identity: PositionIdentity
     block: Block
     pool: PoolSnapshot

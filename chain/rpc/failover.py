@@ -68,6 +68,7 @@ class SlowNotice:
         if not (self._open or self._failed):
             self._answered(began)
         self._open += 1
+        timer: asyncio.TimerHandle
 
         def notice() -> None:
             nonlocal timer

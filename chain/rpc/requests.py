@@ -331,14 +331,14 @@ _MAY_FAIL_AND_BYTES_FOLLOW = (1).to_bytes(WORD, "big") + (3 * WORD).to_bytes(WOR
 _BYTES_FOLLOW = 2 * WORD
 
 
-class Call(Struct, frozen=True):
+class Call(Struct, frozen=True, gc=False):
     target: Address
     data: bytes
     words: int = 0
     """How long the answer is; 0 where nobody says."""
 
 
-class CallOutcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True, gc=False):
     success: bool
     data: bytes
     """What the contract returned; the reason where it failed."""

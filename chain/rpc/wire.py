@@ -1,11 +1,10 @@
 """JSON-RPC on the wire: questions written, answers matched, errors sorted by what can be done."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from chain.base import strict_json
 from chain.rpc import records
@@ -56,7 +55,7 @@ def encode_requests(requests: Sequence[Request[object]], first_id: int) -> bytes
         {"jsonrpc": "2.0", "id": first_id + place, "method": asked.method, "params": asked.params}
         for place, asked in enumerate(requests)
     ]
-    return json.dumps(calls[0] if len(calls) == 1 else calls, separators=(",", ":")).encode()
+    return json.encode(calls[0] if len(calls) == 1 else calls)
 
 
 _WRITTEN_ID = re.compile(r"[0-9]{1,18}", re.ASCII)

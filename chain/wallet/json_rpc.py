@@ -36,8 +36,6 @@ _FIELDS = ("chain", "nonce", "tip", "fee", "gas limit", "recipient", "value", "d
 
 
 class JsonRpcKey:
-    shows = "the wallet that signs"
-
     def __init__(
         self, address: Address, server: JsonRpcSigner, asking: Callable[[str], None]
     ) -> None:

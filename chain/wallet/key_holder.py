@@ -56,10 +56,6 @@ class KeyHolder(Protocol):
     @property
     def address(self) -> Address: ...
 
-    @property
-    def shows(self) -> str:
-        """Where a person compares what is to be signed, such as `the Ledger`; empty for nowhere."""
-
     def sign_transaction(
         self, transaction: UnsignedTransaction, unsigned: bytes, lending: Point | None
     ) -> Point:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
@@ -141,7 +141,7 @@ def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
 
 
 def _encrypted(key: PrivateKey, passphrase: Passphrase, cost: int) -> bytes:
-    with kept_recursion_limit():
+    with without_other_curves():
         from eth_keyfile.keyfile import create_keyfile_json
 
     content = create_keyfile_json(
@@ -151,7 +151,7 @@ def _encrypted(key: PrivateKey, passphrase: Passphrase, cost: int) -> bytes:
 
 
 def _decrypted(fields: dict[str, object], passphrase: Passphrase) -> PrivateKey:
-    with kept_recursion_limit():
+    with without_other_curves():
         from eth_keyfile.keyfile import decode_keyfile_json
 
     return PrivateKey(decode_keyfile_json(fields, passphrase.reveal()))

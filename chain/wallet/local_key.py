@@ -1,6 +1,6 @@
 """A key that is in this process for as long as it signs."""
 
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.contracts.networks import Address
 from chain.execution.transaction import Authorization, UnsignedTransaction
 from chain.wallet.errors import WalletError, discreetly
@@ -17,8 +17,6 @@ from chain.wallet.secrets import PrivateKey, guard_process
 
 class LocalKey:
     __slots__ = ("_key", "address")
-
-    shows = ""
 
     def __init__(self, key: PrivateKey) -> None:
         guard_process()
@@ -38,7 +36,7 @@ class LocalKey:
 
     def sign_typed_data(self, data: TypedData) -> Point:
         def sign() -> Point:
-            with kept_recursion_limit():
+            with without_other_curves():
                 from eth_account import Account
 
             made = Account.unsafe_sign_hash(data.digest, self._key.reveal())
@@ -50,7 +48,7 @@ class LocalKey:
 
     def sign_authorization(self, authorization: Authorization) -> Point:
         def sign() -> Point:
-            with kept_recursion_limit():
+            with without_other_curves():
                 from eth_account import Account
 
             made = Account.sign_authorization(
@@ -71,7 +69,7 @@ class LocalKey:
     def _signed(
         self, transaction: UnsignedTransaction, lending: Point | None
     ) -> tuple[bytes, Point]:
-        with kept_recursion_limit():
+        with without_other_curves():
             from eth_account import Account
 
         given = transaction.authorization

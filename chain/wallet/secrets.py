@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn, Self
 
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.contracts.addresses import address_of
 from chain.contracts.networks import Address
 from chain.wallet.errors import WalletError, discreetly
@@ -127,7 +127,7 @@ def keys_of_phrase(phrase: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, 
 
 
 def _derived(phrase: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
-    with kept_recursion_limit():
+    with without_other_curves():
         from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 
     seed = seed_from_mnemonic(" ".join(phrase.decode("utf-8").lower().split()), "")

@@ -105,7 +105,7 @@ def export_watch_key(
     """
     guard_process()
     if network.name == DEMO_NETWORK:
-        raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
+        raise WalletRefusedError("The embedded chain keeps its watch key.")
     at_hand = _passphrase_path(environment) is not None
     opening = (lambda: _kept_passphrase(environment)) if at_hand else passphrase
     with _opened(home, network, opening) as key, new_passphrase() as given:

@@ -14,6 +14,7 @@ import pytest
 from chain.devnet.launch import DevnetReady
 from tests.fork_server import fork_server
 from tests.virtual_time import VirtualLoop
+from tests.zuno_tui.drawing_on_demand import drawn_when_looked_at
 from tests.zuno_tui.parsed_styles import styles_parsed_once
 
 
@@ -44,6 +45,15 @@ class CommandLine:
 @pytest.fixture(autouse=True, scope="session")
 def _styles_parsed_once() -> Iterator[None]:
     with styles_parsed_once():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _drawn_on_demand(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.node.get_closest_marker("every_update") is not None:
+        yield
+        return
+    with drawn_when_looked_at():
         yield
 
 

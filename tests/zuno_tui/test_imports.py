@@ -164,7 +164,7 @@ def test_the_probe_sees_what_is_loaded_in_haste() -> None:
     [
         ("trade", "ETH"),
         pytest.param(("trade", "watch", "ETH", "--once"), marks=pytest.mark.soak),
-        ("hedge", "ID"),
+        pytest.param(("hedge", "ID"), marks=pytest.mark.soak),
         ("recommend", "ID"),
         pytest.param(("create", "0.5 WETH with USDC, conservative"), marks=pytest.mark.soak),
     ],

@@ -54,7 +54,7 @@ def test_a_key_lives_in_a_real_keyring_from_session_to_session(tmp_path: Path) -
     with desktop_session(tmp_path, unlock=LOGIN) as session:
         opened = at(session, tmp_path, "check", "wallet-1")
         assert opened.code == 0, opened.words
-        assert "its key is in the keyring, and fits its address" in opened.words
+        assert "its key is in the keyring and matches its address" in opened.words
 
     for passphrase in ("not-the-login-passphrase", None):
         with desktop_session(tmp_path, unlock=passphrase) as session:

@@ -116,7 +116,7 @@ def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
     minutes = REFUSED_REST_SECONDS / 60
     refusing = f"{name} is stopped: {progress.trouble} It is tried again every {minutes:.0f} min."
     given_up = ", ".join(map(str, progress.set_aside[-_MOST_NAMED:]))
-    aside = f"{name} never took {len(progress.set_aside)} events; the last: {given_up}."
+    aside = f"{name} never accepted {len(progress.set_aside)} events; the last: {given_up}."
     return (*((refusing,) if progress.is_stopped else ()), *((aside,) if given_up else ()))
 
 
@@ -380,7 +380,7 @@ def _told(alert: Alert) -> Json:
 
 
 _PRICE_ALERT_COLUMNS = columns("#>", "TOKEN", "WHEN", "PRICE (USD)>", "NETWORK")
-_HOW = "Say it like: zuno alert ETH below 3000"
+_HOW = "Type it like: zuno alert ETH below 3000"
 
 
 def list_price_alerts(session: Session) -> CommandAnswer:
@@ -463,7 +463,7 @@ def _now(alert: PriceAlert, price: Quantity[Fraction]) -> str:
     if isinstance(price, Unknown):
         return f"The price of {alert.symbol} could not be read: {price.reason}"
     beyond = price.value < alert.dollars if alert.side == "below" else price.value > alert.dollars
-    already = f" It is {alert.side} that already, so the alert comes at once." if beyond else ""
+    already = f" It is already {alert.side} that, so the alert comes at once." if beyond else ""
     return f"{alert.symbol} is ${float(price.value):,.6g} now.{already}"
 
 

@@ -203,7 +203,7 @@ def _code_check(session: Session, codes: Mapping[Address, bytes]) -> Check:
 
 
 _SECONDS = 5.0
-_STEP = "What is set: zuno model. Until then the rules speak in its place."
+_STEP = "What is set: zuno model. Until then fixed rules decide in its place."
 
 
 async def model_checks(session: Session) -> list[Check]:

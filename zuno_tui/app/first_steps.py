@@ -84,7 +84,7 @@ def _what_to_do(error: RpcError) -> str:
     match error:
         case WrongChain(answered=answered):
             names = [network.title for network in all_networks() if network.chain_id == answered]
-            its = f"That is {names[0]}'s: go back and choose it" if names else "Go back"
+            its = f"That URL serves {names[0]}: go back and choose it" if names else "Go back"
             return f"{its}, or give another URL."
         case HttpFault(status=401 | 403):
             return "Check the key in the URL."
@@ -121,7 +121,7 @@ async def _logs_check(client: RpcClient, head: int) -> Check:
             return Check("logs", CheckState.CAUTION, error.sentence, _WITHOUT_LOGS)
         else:
             return _span_check(span)
-    return Check("logs", CheckState.CAUTION, "gives next to none at once", _WITHOUT_LOGS)
+    return Check("logs", CheckState.CAUTION, "returns very few at once", _WITHOUT_LOGS)
 
 
 _WITHOUT_LOGS = "Positions are then found by asking for owners, which takes longer."
@@ -245,7 +245,7 @@ def keep_first_key(
 
     def give_passphrase(_: str) -> Passphrase:
         if passphrase is None:
-            raise WalletError("The keyring did not take the key. Nothing was kept; try again.")
+            raise WalletError("The keyring refused the key. Nothing was saved; try again.")
         return passphrase
 
     choice = StoreChoice.BEST if passphrase is None else StoreChoice.FILE

@@ -258,8 +258,8 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
         mine = [ref for ref, owner in owners.items() if owner == session.address]
         if not mine:
             raise MissingPositionError(
-                f"None of these positions is {shorten_address(session.address)}'s on"
-                f" {session.network.title}. Name their owner: --address 0x…"
+                f"None of these positions belongs to {shorten_address(session.address)} on"
+                f" {session.network.title}. Name the owner: --address 0x…"
             )
         sources.memory.remember_named(session.address, mine)
         named = sorted(sources.memory.named_positions(session.address))

@@ -115,7 +115,7 @@ def keep_key(arguments: Namespace) -> int:
     keyring = find_keyring()
     key = ask_model_key(server).strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError("That holds a character that no key has. Nothing was saved.")
+        raise SettingsError("A key cannot contain that character. Nothing was saved.")
     keyring.keep_text(choice.keyring_name, key)
     table_name = "model" if arguments.role is None else f"model.roles.{arguments.role}"
     keep_setting(session.home.settings, table_name, "key", "keyring")
@@ -203,7 +203,9 @@ def _budget_lines(settings: DebateSettings, tokens: int, nano: int) -> tuple[str
 def _remarks(settings: DebateSettings) -> tuple[str, ...]:
     said = ["Prices may be out of date; set the ones you pay under [model.prices]."]
     if settings.model is None:
-        said.append('The rules speak alone. Set a key, or a provider: [model] provider = "ollama"')
+        said.append(
+            'Fixed rules decide alone. Set a key, or a provider: [model] provider = "ollama"'
+        )
     return tuple(said)
 
 
@@ -287,7 +289,7 @@ async def test_models(session: Session, role: str | None) -> CommandAnswer:
     choices = choice_of(settings, role)
     models = await with_keys(role_models(choices))
     if models is None:
-        words = "No model is set: the rules speak alone. See: zuno model"
+        words = "No AI model is set: fixed rules decide. See: zuno model"
         return CommandAnswer((), {"roles": []}, remarks=(words,), code=FAILED)
     found: list[TestedModel] = []
     with session.open_store() as store:

@@ -110,7 +110,9 @@ class Speaker:
                 say(sentence)
             case SetAside(channel, event, reason):
                 self._line("set_aside", document(note))
-                say(f"{channel} takes others, but never event {event}: {reason} It was set aside.")
+                say(
+                    f"{channel} accepts others, but never event {event}: {reason} It was set aside."
+                )
             case Sent() | Postponed() | Stopped():
                 self._channel(note)
 

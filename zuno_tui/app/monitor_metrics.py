@@ -154,7 +154,7 @@ def opened_metrics(home: Home, place: str | None) -> Iterator[Gauges]:
         return
     matched = _PLACE.fullmatch(place)
     if matched is None or not 0 <= int(matched["port"]) < 1 << 16:
-        raise MetricsPlaceError(f"{place} is no place on this machine. Like: {HOST}:9464")
+        raise MetricsPlaceError(f"{place} is not an address of this machine. Like: {HOST}:9464")
     home.prepare()
     token = _kept_token(home.root / _TOKEN_FILE)
     try:

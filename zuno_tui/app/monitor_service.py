@@ -234,7 +234,9 @@ def _findings(
     if not text:
         yield ServiceCheck(False, "unit", f"there is none at {path}: {again}")
     elif sys.executable not in text:
-        yield ServiceCheck(False, "program", f"{path} starts another zuno than this one: {again}")
+        yield ServiceCheck(
+            False, "program", f"{path} starts a different zuno than this one: {again}"
+        )
     else:
         yield ServiceCheck(True, "unit", str(path))
     yield from _started(path, server=server)

@@ -77,7 +77,7 @@ async def pool_of_position(
 
 def range_of_pair(pair: Pair, prices: tuple[str, str]) -> OwnRange:
     if pair.base.decimals is None or pair.quote.decimals is None:
-        raise SettingsError(f"{pair.name} gives no usable decimals: no price of it can be named.")
+        raise SettingsError(f"{pair.name} reports no usable decimals, so it has no price.")
     low, high = sorted(map(read_price, prices))
     if low == high:
         raise SettingsError("A range has two different prices. Like: zuno move 7 2900 3300")
@@ -155,7 +155,9 @@ async def read_range_forms(
         found = [await reading.form(creating, pool, place) for place, pool in pools]
     usable = tuple(form for form in found if form is not None)
     if not usable:
-        raise SettingsError("A token of the pool gives no usable decimals: no price can be chosen.")
+        raise SettingsError(
+            "A token of this pool reports no usable decimals, so no price can be chosen."
+        )
     if not any(usable[0].evaluation.available):
         raise SettingsError(
             f"Position {asked.what} is empty: there is nothing to put into a range."
@@ -179,7 +181,7 @@ def chosen_prices(form: RangeForm, ticks: TickRange) -> tuple[str, str]:
             prices = _prices(form, ticks, digits, inverted=inverted)
             if _ticks_of(form, prices, network) == ticks:
                 return prices
-    raise SettingsError("No two prices name this range: move an edge by a step.")
+    raise SettingsError("No pair of prices gives exactly this range: move one edge by a step.")
 
 
 def with_prices(phrase: str, prices: tuple[str, str]) -> str:

@@ -88,9 +88,9 @@ def warnings_of(facts: SafeFacts) -> tuple[str, ...]:
         for each in facts.modules
     ]
     if facts.guard is not None:
-        found.append(f"! Guard {checksum(facts.guard)} is asked each time, and can forbid it.")
+        found.append(f"! Guard {checksum(facts.guard)} checks every transaction and can refuse it.")
     if facts.module_guard is not None:
-        found.append(f"! Guard {checksum(facts.module_guard)} is asked of what modules do.")
+        found.append(f"! Guard {checksum(facts.module_guard)} checks what modules do.")
     if not facts.handler_is_known:
-        found.append("! Its fallback handler is none that zuno knows.")
+        found.append("! zuno does not know its fallback handler.")
     return tuple(found)

@@ -31,7 +31,7 @@ STEPS = (
     TourStep("What the positions earned and lost by day.", "zuno earned week"),
     TourStep("Every position at another price.", "zuno what-if ETH -10"),
     TourStep(
-        "Plain sentences work, too. This shows the command that a sentence is, and runs nothing.",
+        "Plain sentences work, too. This shows which command a sentence means, and runs nothing.",
         'zuno say "what should i do with the one out of range" --dry-run',
     ),
     TourStep("Get an alert at a price, while a monitor runs.", "zuno alert ETH below 2500"),

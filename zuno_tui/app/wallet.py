@@ -212,7 +212,7 @@ def _use(session: Session, arguments: Namespace) -> int:
         return DONE
     say(f"{wallet.name} is the current wallet: {checksum(wallet.address)}")
     if overruled:
-        say(f"But an address is set in {session.home.settings} or ZUNO_ADDRESS, which goes first.")
+        say(f"But an address in {session.home.settings} or ZUNO_ADDRESS is used first.")
     return DONE
 
 
@@ -232,7 +232,7 @@ def _check(session: Session, arguments: Namespace) -> int:
         print_json({**_document(wallet, current=None), "opens": True})
     else:
         where = wallet.keeping.value
-        say(f"{wallet.name} opens: its key is in the {where}, and fits its address.")
+        say(f"{wallet.name} is unlocked: its key is in the {where} and matches its address.")
     return DONE
 
 

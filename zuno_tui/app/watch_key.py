@@ -150,7 +150,9 @@ async def _tell(session: Session, found: WatchKey) -> int:
         needed = 3 * most_gas() * price.value.cap
     address = checksum(found.address)
     if not await asyncio.to_thread(is_proven, session.home, session.network):
-        say("Its passphrase is not at hand, so this address is only what watch-key.json says.")
+        say(
+            "Its passphrase is not available, so this address comes from watch-key.json, unchecked."
+        )
     if session.as_json:
         print_json(
             {
@@ -175,7 +177,7 @@ async def _remove(session: Session, arguments: Namespace) -> int:
     """Whoever deletes a key deletes what it holds: that goes back first."""
     found = _needed(session)
     if session.network.name == DEMO_NETWORK:
-        raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
+        raise WalletRefusedError("The embedded chain keeps its watch key.")
     book = StandingOrders(session.home.orders)
     if book.role is not MachineRole.STANDBY:
         await refuse_funded(session, found.address)
@@ -241,7 +243,7 @@ async def sweep(session: Session, arguments: Namespace) -> int:
         )
         bill = await gas_bill(client, session.network, [transaction], "latest")
         if held <= bill.total:
-            raise WalletError("What it holds would not pay for the transfer. Nothing was sent.")
+            raise WalletError("Its balance would not pay for the transfer. Nothing was sent.")
         transaction = replace(transaction, value=held - bill.total)
         coin = session.network.native_symbol
         words = f"{format_amount(transaction.value, 18)} {coin} to {checksum(to)}"

@@ -152,7 +152,7 @@ async def refuse_silent_route(route: Route) -> None:
     except RpcError as error:
         raise NoEndpoint(
             f"{error.sentence} Sends go through it alone. Nothing was signed.",
-            "Try again when it answers, or name another under [send] in settings.toml.",
+            "Try again when it answers, or set another under [send] in settings.toml.",
         ) from error
 
 

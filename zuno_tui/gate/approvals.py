@@ -234,7 +234,7 @@ def refuse_tampered(approval: Approval, dispatch: Dispatch, given: GivenApproval
 def refuse_other_rules(approval: Approval) -> None:
     if approval.policy != VERSION:
         raise GateRefusedError(
-            f"{approval.plan_id} was approved under other rules than this version's. Nothing was "
+            f"{approval.plan_id} was approved under the rules of another version. Nothing was "
             f"signed. Nothing was sent. Approve it again: zuno approve {approval.plan_id}",
             RefusalCode.NOT_APPROVED_HERE,
         )

@@ -14,7 +14,7 @@ from zuno_tui.settings.schema import LimitsTable
 
 _VALUE_USD = 250_000
 Transactions = Literal["auto", "one", "steps", "safe"]
-SAFE_SECONDS, LONGEST_SAFE_SECONDS = DAY, 7 * DAY
+LONGEST_SAFE_SECONDS = 7 * DAY
 
 
 class GateLimits(Struct, frozen=True):

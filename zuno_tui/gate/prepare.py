@@ -265,8 +265,8 @@ async def _payable(
         raise GateRefusedError(
             f"Gas for {'this step' if steps == 1 else f'all {steps} steps'} may cost up to "
             f"{_coins(bill.total, network)}{sent}. The wallet holds {_coins(held, network)}, "
-            f"{_coins(needed - held, network)} too little, so nothing was begun. "
-            "Send it that much, or wait for cheaper gas.",
+            f"{_coins(needed - held, network)} too little, so nothing was started. "
+            "Add that much, or wait for cheaper gas.",
             RefusalCode.GAS_SHORT,
         )
     return whole, with_worth(bill, simulation, action.usd_per_unit, action.usd_per_wei)

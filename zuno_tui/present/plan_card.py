@@ -477,8 +477,8 @@ def _only_offered(plan: Plan) -> Iterator[Statement]:
             more, best = max(better)
             waits, best = name.partition(" ")[0], best.partition(" ")[0]
             yield Statement(
-                f"{waits} is offered, not advised: one that waits is advised where nothing else "
-                f"should net more, and {best} should net {usd(more)} more.",
+                f"{waits} waits for the price, so it is offered, not advised: {best} "
+                f"should net {usd(more)} more.",
                 (claim(best, Relation.NETS_MORE, more, than=waits),),
             )
 
@@ -490,10 +490,10 @@ def model_talk(argued: ArguedPlan) -> Iterator[str]:
         most = "" if used.most_tokens is None else f" of {used.most_tokens:,}"
         price = f", ${used.dollars:.4f}" if used.dollars is not None and used.tokens else ""
         yield f"The model took {used.tokens:,}{most} tokens{price}."
-        yield f"Of the numbers it cited {used.cited} were given to it; {used.struck} were struck."
+        yield f"It cited {used.cited} numbers it was given; {used.struck} others were struck out."
     if silences := silences_in(argued):
         times = "once" if len(silences) == 1 else f"{len(silences)} times"
-        yield f"The rules spoke in place of the model {times}. {silences[-1]}"
+        yield f"Fixed rules replaced the model {times}. {silences[-1]}"
 
 
 def headline(plan: Plan) -> str:

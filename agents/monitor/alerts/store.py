@@ -34,8 +34,8 @@ class WatchState(NamedTuple):
 
     cursor: store_page.WatchCursor | None
     """None before the first poll."""
-    baselines: Mapping[PositionRef, Mapping[str, object]]
-    """By position: what it is compared with."""
+    baselines: Mapping[PositionRef, str]
+    """By position: what it is compared with, as a document."""
     failures: store_page.Failures | None = None
     """None when the last poll could see it."""
 

@@ -70,7 +70,7 @@ class View:
     """Renders the file, keeping the lines of alerts that have not changed since the last time."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, tuple[Alert, str]] = {}
+        self._lines: dict[int, tuple[Alert, bytes]] = {}
 
     def render(self, alerts: Collection[Alert]) -> bytes:
         """The whole file: what stands, then what is over, one alert a line for other tools."""
@@ -81,13 +81,13 @@ class View:
         shown = (*standing, *over[:MOST_RESOLVED])
         lines = {alert.id: (alert, self._line(alert)) for alert in shown}
         self._lines = lines
-        return ("[" + ",".join(f"\n  {line}" for _, line in lines.values()) + "\n]\n").encode()
+        return b"[" + b",".join(b"\n  " + line for _, line in lines.values()) + b"\n]\n"
 
-    def _line(self, alert: Alert) -> str:
+    def _line(self, alert: Alert) -> bytes:
         kept = self._lines.get(alert.id)
         if kept is not None and kept[0] is alert:
             return kept[1]
-        return json.dumps(alert_document(alert), ensure_ascii=False)
+        return json.dumps(alert_document(alert), ensure_ascii=False).encode()
 
 
 def read_view(path: Path) -> list[Alert] | None:
@@ -144,8 +144,8 @@ class Poll(Struct, frozen=True):
     changes: tuple[Change, ...]
     """In the order they happened on the chain."""
     cursor: WatchCursor | None = None
-    baselines: Mapping[PositionRef, Mapping[str, object] | None] = field(default_factory=dict)
-    """What positions are compared with from now on; None forgets one."""
+    baselines: Mapping[PositionRef, str | None] = field(default_factory=dict)
+    """What positions are compared with from now on, as documents; None forgets one."""
     failures: Failures | None = None
     """None when the place was seen."""
 

@@ -179,16 +179,11 @@ def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCurso
     return None if row is None else read_as(WatchCursor, _read_json(row[0]))
 
 
-def read_baselines(
-    connection: sqlite3.Connection, place: WatchPlace
-) -> dict[PositionRef, dict[str, object]]:
+def read_baselines(connection: sqlite3.Connection, place: WatchPlace) -> dict[PositionRef, str]:
     rows = connection.execute(
         "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
     )
-    found = {stored_position(position): _read_json(document) for position, document in rows}
-    return {
-        position: baseline for position, baseline in found.items() if isinstance(baseline, dict)
-    }
+    return {stored_position(position): document for position, document in rows}
 
 
 def read_failures(connection: sqlite3.Connection, place: WatchPlace) -> Failures | None:
@@ -239,7 +234,7 @@ def write_page(
         connection.executemany(
             "INSERT OR REPLACE INTO alert_baselines VALUES (?, ?, ?)",
             [
-                (place, str(position), json.dumps(baseline))
+                (place, str(position), baseline)
                 for position, baseline in poll.baselines.items()
                 if baseline is not None
             ],

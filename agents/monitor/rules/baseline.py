@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import DecodeError, Struct, json, to_builtins
 from msgspec.structs import replace
 
 from agents.monitor.rules.thresholds import Thresholds
@@ -46,7 +46,7 @@ class RangeBounds(NamedTuple):
         return self.lower + self.margin <= tick < self.upper - self.margin
 
 
-class RangeState(Struct, frozen=True, rename="camel"):
+class RangeState(Struct, frozen=True, rename="camel", gc=False):
     """Where a position stands between excursions and in them."""
 
     out: bool
@@ -125,7 +125,7 @@ WALLET = v4_position(0)
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
 
 
-class Baseline(Struct, frozen=True, rename="camel"):
+class Baseline(Struct, frozen=True, rename="camel", gc=False):
     standing: RangeState
     approved: Address | None
     subscriber: Address | None
@@ -188,34 +188,66 @@ class Baseline(Struct, frozen=True, rename="camel"):
         custody = position.custody
         return replace(self, approved=custody.approved, subscriber=custody.subscriber)
 
-    def document(self) -> dict[str, object]:
-        """In one level, and with liquidity as text: other readers of JSON would round it."""
+    def document(self) -> str:
+        """JSON in one level, and with liquidity as text: other readers would round it."""
         fields = to_builtins(self)
-        return {**fields.pop("standing"), **fields, "others": str(self.others)}
+        flat = {**fields.pop("standing"), **fields, "others": str(self.others)}
+        return json.encode(flat).decode()
 
 
-class Baselines:
-    """Baselines from their documents, each read once for as long as the document is the same."""
+class _Written(Struct, frozen=True, rename="camel", gc=False):
+    """A baseline as its document has it."""
 
-    def __init__(self) -> None:
-        self._read: dict[PositionRef, tuple[Mapping[str, object], Baseline | None]] = {}
+    out: bool
+    approved: Address | None
+    subscriber: Address | None
+    lp_fee: int
+    protocol_fee: tuple[int, int]
+    hook_code: str | None
+    others: int | str
+    others_time: int
+    others_tick: int | None = None
+    back_since: int | None = None
 
-    def of(self, ref: PositionRef, document: Mapping[str, object] | None) -> Baseline | None:
-        """None for a position that has none, or none that can be read."""
-        if document is None:
-            return None
-        kept = self._read.get(ref)
-        if kept is None or kept[0] is not document:
-            kept = self._read[ref] = (document, read_baseline(document))
-        return kept[1]
+
+_WRITTEN = json.Decoder(_Written)
 
 
-def read_baseline(document: Mapping[str, object]) -> Baseline | None:
-    """None for a document of another time: the position is then met anew."""
+def read_baseline(document: str | None) -> Baseline | None:
+    """None for a position that has none, or one of another time: it is then met anew."""
+    if document is None:
+        return None
     try:
-        others = convert(document.get("others"), int, strict=False)
-        return convert({**document, "standing": document, "others": others}, Baseline)
-    except ValidationError:
+        told = _WRITTEN.decode(document)
+        return Baseline(
+            RangeState(told.out, told.back_since),
+            told.approved,
+            told.subscriber,
+            told.lp_fee,
+            told.protocol_fee,
+            told.hook_code,
+            int(told.others),
+            told.others_time,
+            told.others_tick,
+        )
+    except (DecodeError, ValueError):
+        return None
+
+
+def operators_document(operators: Sequence[Address]) -> str:
+    """Who may move all positions of a wallet, kept among the baselines as `WALLET`'s."""
+    return json.encode({"operators": operators}).decode()
+
+
+class _Operators(Struct, frozen=True):
+    operators: list[Address]
+
+
+def read_operators(document: str | None) -> list[Address] | None:
+    """None where nothing is known, or nothing that can be read."""
+    try:
+        return None if document is None else json.decode(document, type=_Operators).operators
+    except DecodeError:
         return None
 
 

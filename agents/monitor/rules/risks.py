@@ -200,7 +200,7 @@ def hook_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | Non
     return Finding(
         AlertKind.HOOK_CHANGED,
         Severity.CRITICAL,
-        f"{situation.name}: the code that runs as the pool's hook is not what it was. It may now"
+        f"{situation.name}: the code of the pool's hook has changed. It may now"
         " do things nobody has checked; see whether you can still close it.",
         "the hook's code changed",
         situation.command("exit-drill"),
@@ -216,7 +216,8 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
     if custody.approved != baseline.approved and custody.approved is not None:
         told, severity = f"{shorten_address(custody.approved)} may move it now", Severity.CRITICAL
     elif custody.subscriber != baseline.subscriber and custody.subscriber is not None:
-        told = f"{shorten_address(custody.subscriber)} now hears of its changes and can refuse them"
+        subscriber = shorten_address(custody.subscriber)
+        told = f"{subscriber} is now notified of its changes and can refuse them"
         severity = Severity.WARNING
     elif custody.subscriber != baseline.subscriber:
         told, severity, undo = "its subscription ended", Severity.INFO, ""
@@ -226,7 +227,7 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
         AlertKind.APPROVAL_CHANGED,
         severity,
         f"{situation.name}: {told}.{undo}",
-        "who may touch the position changed",
+        "the rights over the position changed",
         situation.command("inspect"),
         {"approved": custody.approved, "subscriber": custody.subscriber},
     )
@@ -237,7 +238,8 @@ def owner_changed(network: Network, position_id: PositionRef, owner: Address) ->
     return Finding(
         AlertKind.OWNER_CHANGED,
         Severity.CRITICAL,
-        f"{position_label(position_id)} left this wallet: it belongs to {shorten_address(owner)}.",
+        f"{position_label(position_id)} is no longer in this wallet: it belongs to "
+        f"{shorten_address(owner)}.",
         "the position belongs to somebody else",
         f"zuno --network {network.name} inspect {position_name(position_id)}",
         {"owner": owner},
@@ -330,8 +332,11 @@ def findings(
     situation: Situation, thresholds: Thresholds, standing: Collection[str] = _NONE_STANDING
 ) -> list[Finding]:
     """All that is the matter, given the kinds whose alerts stand already."""
-    judgments = (judge(situation, thresholds, kind in standing) for kind, judge in _JUDGES)
-    return [finding for finding in judgments if finding is not None]
+    return [
+        finding
+        for kind, judge in _JUDGES
+        if (finding := judge(situation, thresholds, kind in standing)) is not None
+    ]
 
 
 def judge_kind(

@@ -12,7 +12,7 @@ from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 
 
-class Situation(Struct, frozen=True):
+class Situation(Struct, frozen=True, gc=False):
     network: Network
     position: PositionSnapshot
     pair: Pair

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from chain.base.home import write_atomically
-from chain.base.recursion_limit import kept_recursion_limit
+from chain.base.other_curves import without_other_curves
 from chain.contracts.addresses import address_of, keccak
 from chain.contracts.networks import Address
 
@@ -70,7 +70,7 @@ def demo_keystore(folder: Path) -> Path:
     """The file's place; it is written once, with a key derivation too light for real money."""
     path = folder / _FILE_NAME
     if not _holds_demo_wallet(path):
-        with kept_recursion_limit():
+        with without_other_curves():
             from eth_keyfile.keyfile import create_keyfile_json
 
         content = create_keyfile_json(

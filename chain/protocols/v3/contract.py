@@ -89,7 +89,8 @@ def decode_outside(outcome: CallOutcome) -> FeeGrowth:
     data = told_by(outcome)
     if len(data) != _WORD * len(_TICK_TYPES):
         raise AbiError("A pool of Uniswap v3 did not answer with a tick.")
-    return FeeGrowth(*(int.from_bytes(data[at : at + _WORD]) for at in (2 * _WORD, 3 * _WORD)))
+    third, fourth = data[2 * _WORD : 3 * _WORD], data[3 * _WORD : 4 * _WORD]
+    return FeeGrowth(int.from_bytes(third), int.from_bytes(fourth))
 
 
 def decode_number(kind: str, outcome: CallOutcome) -> int:

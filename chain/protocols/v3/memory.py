@@ -17,7 +17,7 @@ _KEPT_SECONDS = 600.0
 """After which logs are asked again though nothing seems to have changed."""
 
 
-class V3Place(Struct, frozen=True, array_like=True):
+class V3Place(Struct, frozen=True, array_like=True, gc=False):
     """What never changes about a position: its pool and its range."""
 
     token0: Address
@@ -49,9 +49,8 @@ class V3Memory:
     def places(self, token_ids: Iterable[int]) -> dict[int, V3Place]:
         """Pool and range of those that were met before."""
         keys = {f"{self._prefix}/{token_id}": token_id for token_id in token_ids}
-        values = self._store.get_many(_PLACES, keys).items() if keys else ()
-        found = {keys[key]: read_as(V3Place, value) for key, value in values}
-        return {token_id: place for token_id, place in found.items() if place is not None}
+        found = self._store.read_many(V3Place, _PLACES, keys) if keys else {}
+        return {keys[key]: place for key, place in found.items()}
 
     def last_tokens(self, owner: Address) -> tuple[int, ...] | None:
         """The tokens a wallet had when last seen; None where nobody has looked."""

@@ -67,6 +67,8 @@ class V3Reader:
         self._listed: dict[Address, dict[int, int | None]] = {}
         """By the place in a wallet's list; None where the manager refused to answer."""
         self._named: set[int] = set()
+        self._told: set[int] = set()
+        """Those of which nothing is left to be asked."""
         self._places: dict[int, V3Place] = {}
         """As remembered."""
         self._owners: dict[int, Address | None] = {}
@@ -104,33 +106,43 @@ class V3Reader:
                         partial(self._take_listed, owner, index),
                     )
         for token_id in self._ids():
+            if token_id in self._told:
+                continue
             if token_id not in self._owners:
                 owner_call = custody.about(manager, custody.OWNER, token_id)
                 yield owner_call, partial(self._take_owner, token_id)
             if token_id not in self._records:
                 yield position_call(manager, token_id), partial(self._take_record, token_id)
             place = self._place(token_id)
-            if place is not None:
-                yield from self._calls_of(place, asked)
+            missing = [] if place is None else self._calls_of(place, asked)
+            if missing:
+                yield from missing
+            elif token_id in self._owners and token_id in self._records:
+                self._told.add(token_id)
 
-    def _calls_of(self, place: V3Place, asked: set[object]) -> Iterator[AskedCall]:
+    def _calls_of(self, place: V3Place, asked: set[object]) -> list[AskedCall]:
         """What is to be asked of a pool for one range, if nobody `asked` for it."""
+        missing: list[AskedCall] = []
         pool = self._pool_address(place)
         if pool not in asked:
             asked.add(pool)
-            for call in pool_calls(pool).all:
-                if call not in self._of_pools:
-                    yield call, partial(self._of_pools.__setitem__, call)
+            missing += (
+                (call, partial(self._of_pools.__setitem__, call))
+                for call in pool_calls(pool).all
+                if call not in self._of_pools
+            )
         for tick in (place.tick_lower, place.tick_upper):
             edge = (pool, tick)
             if edge not in self._outside and edge not in asked:
                 asked.add(edge)
-                yield tick_call(pool, tick), partial(self._take_outside, edge)
+                missing.append((tick_call(pool, tick), partial(self._take_outside, edge)))
         span = (pool, place.tick_lower, place.tick_upper)
         if span not in self._in_pools and span not in asked:
             asked.add(span)
             key = v3_position_key(self._contracts.position_manager, *span[1:])
-            yield Call(pool, _IN_POOL + key, len(_IN_POOL_TYPES)), partial(self._take_in_pool, span)
+            call = Call(pool, _IN_POOL + key, len(_IN_POOL_TYPES))
+            missing.append((call, partial(self._take_in_pool, span)))
+        return missing
 
     def _take_balance(self, owner: Address, outcome: CallOutcome) -> None:
         self._balances[owner] = 0 if self._is_absent(outcome) else decode_number("uint256", outcome)
@@ -318,7 +330,7 @@ _OWED_END = 1 << 128
 """Both contracts count what they owe in 128 bits, and begin again at zero."""
 
 
-class V3Reading(Struct, frozen=True):
+class V3Reading(Struct, frozen=True, gc=False):
     """All that was told of one position."""
 
     token_id: int
@@ -374,7 +386,7 @@ def v3_snapshot(
         outside_lower=reading.outside_lower,
         outside_upper=reading.outside_upper,
     )
-    waiting = Amounts(*payable(record, reading.in_pool, inside))
+    waiting = payable(record, reading.in_pool, inside)
     # The pool may owe some units less than the manager does.
     withdrawn = withdrawn.map(lambda amounts: Amounts(*map(min, amounts, waiting)))
     fees = waiting if isinstance(withdrawn, Unknown) else waiting.less(withdrawn.value)
@@ -398,7 +410,7 @@ def v3_snapshot(
     )
 
 
-def payable(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tuple[int, int]:
+def payable(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> Amounts:
     """What `collect` pays: what the manager owes the token, but no more than the pool owes it.
 
     The pool counts all tokens of a range as one and rounds down whenever any of them changes, so
@@ -406,10 +418,10 @@ def payable(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tu
     """
     if record.liquidity == 0:
         # Nothing is brought up to date for an empty position.
-        return min(record.owed0, in_pool.owed0), min(record.owed1, in_pool.owed1)
+        return Amounts(min(record.owed0, in_pool.owed0), min(record.owed1, in_pool.owed1))
     to_token = fees_owed(inside, record.growth_last, record.liquidity)
     to_manager = fees_owed(inside, in_pool.growth_last, in_pool.liquidity)
-    return (
+    return Amounts(
         min(
             (record.owed0 + to_token.fees0) % _OWED_END,
             (in_pool.owed0 + to_manager.fees0) % _OWED_END,
@@ -433,7 +445,7 @@ _POSITION_TYPES = (
 _IN_POOL_TYPES = ("uint128", "uint256", "uint256", "uint128", "uint128")
 
 
-class ManagerRecord(Struct, frozen=True):
+class ManagerRecord(Struct, frozen=True, gc=False):
     """What the position manager keeps of one token."""
 
     approved: Address
@@ -446,11 +458,12 @@ class ManagerRecord(Struct, frozen=True):
     @property
     def state(self) -> str:
         """A text that changes with whatever is put in, taken out or collected."""
-        numbers = (self.liquidity, *self.growth_last, self.owed0, self.owed1)
+        last = self.growth_last
+        numbers = (self.liquidity, last.growth0, last.growth1, self.owed0, self.owed1)
         return " ".join(f"{number:x}" for number in numbers)
 
 
-class PoolRecord(Struct, frozen=True):
+class PoolRecord(Struct, frozen=True, gc=False):
     """What a pool keeps of all liquidity in one range that the position manager brought."""
 
     liquidity: int

@@ -164,7 +164,11 @@ def _row(event: ModifyLiquidityEvent, seen: ChangeCircumstances) -> _ChangeRow:
         if isinstance(price, Unknown)
         else (price.value, price.source, price.block or 0)
     )
-    growth0, growth1 = ((growth.reason,), 0) if isinstance(growth, Unknown) else growth.value
+    growth0, growth1 = (
+        ((growth.reason,), 0)
+        if isinstance(growth, Unknown)
+        else (growth.value.growth0, growth.value.growth1)
+    )
     return (
         *(place.block_number, place.log_index, place.block_hash, place.transaction_hash),
         *(event.liquidity_delta, seen.timestamp),

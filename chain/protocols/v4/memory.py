@@ -82,6 +82,18 @@ _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
 
 
+class _Place(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A position's pool and range, as they are kept."""
+
+    currency0: Address
+    currency1: Address
+    fee: int
+    tick_spacing: int
+    hooks: Address
+    tick_lower: int
+    tick_upper: int
+
+
 class PositionMemory:
     """Nothing here is trusted: each identity is proven anew by the read that uses it."""
 
@@ -97,11 +109,11 @@ class PositionMemory:
         unread = [ref for ref in wanted if ref not in self._identities]
         if unread:
             keys = {self._key(ref): ref for ref in unread}
-            for key, value in self.store.get_many(_POSITIONS, keys).items():
-                row = read_as(tuple[str, str, int, int, str, int, int], value)
-                identity = None if row is None else identify(keys[key], PoolKey(*row[:5]), *row[5:])
-                if identity is not None:
-                    self._identities[identity.ref] = identity
+            for key, row in self.store.read_many(_Place, _POSITIONS, keys).items():
+                pool = PoolKey(row.currency0, row.currency1, row.fee, row.tick_spacing, row.hooks)
+                self._identities[keys[key]] = identify(
+                    keys[key], pool, row.tick_lower, row.tick_upper
+                )
         return {ref: self._identities[ref] for ref in wanted if ref in self._identities}
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:

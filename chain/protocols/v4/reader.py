@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,6 +48,10 @@ class V4Reader:
         self._also = also
         self._subscribed = memory.subscribed_positions()
         self._named: dict[PositionRef, None] = {}
+        self._open: dict[PositionRef, None] = {}
+        """Those of which a call may still have to be asked."""
+        self._unread: dict[PositionRef, None] = {}
+        """Those of which a word may still have to be read."""
         self._identities: dict[PositionRef, PositionIdentity] = {}
         self._mistaken: set[PositionRef] = set()
         self._owners: dict[PositionRef, Address | None] = {}
@@ -58,23 +61,23 @@ class V4Reader:
         self._hook_codes: dict[Address, bytes] = {}
 
     def name(self, refs: Iterable[PositionRef]) -> None:
-        self._named |= dict.fromkeys(ref for ref in refs if ref.protocol == V4)
-        unmet = [
-            ref
-            for ref in self._named
-            if ref not in self._identities and ref not in self._infos and ref not in self._mistaken
-        ]
-        self._identities.update(self._memory.identities(unmet))
+        new = [ref for ref in refs if ref.protocol == V4 and ref not in self._named]
+        for refs_of in (self._named, self._open, self._unread):
+            refs_of.update(dict.fromkeys(new))
+        self._identities.update(self._memory.identities(new))
 
     @property
     def identities(self) -> Collection[PositionIdentity]:
         return self._identities.values()
 
     def calls(self) -> Iterator[AskedCall]:
-        for ref in self._named:
+        for ref in tuple(self._open):
             identity = self._identities.get(ref)
             if ref not in self._owners:
                 yield self._ask(custody.OWNER, ref), partial(self._take_owner, ref)
+            elif self._is_told(ref):
+                del self._open[ref]
+                continue
             if ref not in self._infos:
                 selector = custody.POOL_AND_INFO if identity is None else custody.INFO
                 yield self._ask(selector, ref), partial(self._take_info, ref)
@@ -86,14 +89,24 @@ class V4Reader:
                 taken = partial(self._take_subscriber, ref)
                 yield self._ask(custody.SUBSCRIBER, ref), taken
 
+    def _is_told(self, ref: PositionRef) -> bool:
+        """Whether every call about it was answered."""
+        known = ref in self._infos and (ref in self._approved or ref not in self._identities)
+        return known and (ref in self._subscribers or not self._may_have_subscriber(ref))
+
     def slots(self) -> list[int]:
-        own = (
-            slot
-            for ref in self._named
-            if ref in self._identities
-            for slot in layout_of(self._identities[ref], self._position_manager).slots
-        )
-        return [slot for slot in itertools.chain(own, self._also()) if slot not in self._words]
+        missing: list[int] = []
+        for ref in tuple(self._unread):
+            identity = self._identities.get(ref)
+            if identity is None:
+                continue
+            own = layout_of(identity, self._position_manager).slots
+            unread = [slot for slot in own if slot not in self._words]
+            missing += unread
+            if not unread:
+                del self._unread[ref]
+        missing += (slot for slot in self._also() if slot not in self._words)
+        return missing
 
     def codes(self) -> list[AskedCode]:
         hooks = {
@@ -157,6 +170,7 @@ class V4Reader:
                     f"The pool key told for position {position_name(ref)} is not its own."
                 )
             self._identities[ref] = identity
+            self._unread[ref] = None
         elif remembered is not None and not remembered.agrees_with(info):
             # Another chain, or another history of this one, gave the token id to another
             # position: ask again, this time with its pool.

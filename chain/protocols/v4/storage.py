@@ -31,7 +31,7 @@ STORAGE = "PoolManager storage"
 _LAYOUTS_KEPT = 50_000
 
 
-class PositionLayout(Struct, frozen=True):
+class PositionLayout(Struct, frozen=True, gc=False):
     """Where the PoolManager stores a position, and the prices at the ends of its range."""
 
     pool: PoolSlots

@@ -14,8 +14,6 @@ from chain.wallet.ledger.transport import Transport
 class LedgerKey:
     """`asking` is told what the person compares while the device waits for them."""
 
-    shows = "the Ledger"
-
     def __init__(
         self,
         address: Address,

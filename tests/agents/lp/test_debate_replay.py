@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.bus.envelope import Role
-from agents.bus.record import FIRST_HASH, MemorySink, RecordWriter, verify_record
+from agents.bus.record import FIRST_HASH, MemorySink, RecordWriter
 from agents.bus.replay import (
     RecordBrokenError,
     ReplayVerdict,
@@ -42,6 +42,7 @@ from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.lp.made_up import TIME, TOKEN0, Market
 from tests.fakes.remote_agents import hosted_agents
+from tests.samples import some_of
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE).position()
 PROSE = "The floors speak for themselves, and so do I."
@@ -93,7 +94,7 @@ def kept(tmp_path: Path) -> Callable[[bytes], Path]:
     return keep
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("rounds", some_of(((each,) for each in [1, 2, 3]), 2, seed=44))
 @pytest.mark.parametrize("silent", [None, (), ("strategist",), ("scout", "arbiter")], ids=str)
 async def test_a_replay_is_the_debate_again(
     kept: Callable[[bytes], Path], rounds: int, silent: tuple[str, ...] | None
@@ -167,35 +168,6 @@ async def test_openings_and_failures_replay_too(
     report, ended = await replay_debate(read_record(kept(real.record)))
     assert report.matches
     assert ended == real.ended
-
-
-async def test_a_changed_byte_breaks_the_record_where_it_is(
-    kept: Callable[[bytes], Path],
-) -> None:
-    record = (await argue_over(DEADLOCKED)).record
-    lines = record.splitlines(keepends=True)
-    for number in (0, 3, len(lines) // 2, len(lines) - 1):
-        place = lines[number].index(b'"n":') - 70
-        flipped = bytes([lines[number][place] ^ 1])
-        line = lines[number][:place] + flipped + lines[number][place + 1 :]
-        path = kept(b"".join([*lines[:number], line, *lines[number + 1 :]]))
-        assert verify_record(path).broken_line == number + 1
-        with pytest.raises(RecordBrokenError, match=f"line {number + 1}"):
-            read_record(path)
-
-
-async def test_a_missing_line_and_a_line_too_many_break_it(kept: Callable[[bytes], Path]) -> None:
-    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
-    assert verify_record(kept(b"".join(lines[:4] + lines[5:]))).broken_line == 5
-    assert verify_record(kept(b"".join([*lines[:5], *lines[4:]]))).broken_line == 6
-    assert verify_record(kept(b"".join([*lines, lines[-1]]))).broken_line == len(lines) + 1
-    assert verify_record(kept(b"".join(lines)[:-9])).broken_line == len(lines)
-
-
-async def test_a_record_that_was_cut_short_says_so(kept: Callable[[bytes], Path]) -> None:
-    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
-    record = read_record(kept(b"".join(lines[:-1])))
-    assert not record.complete
 
 
 @pytest.mark.parametrize("kind", ["agent_thought", "proposal", "plan_ready"])

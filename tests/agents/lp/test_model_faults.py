@@ -42,6 +42,7 @@ from tests.fakes.model_endpoint import (
     sends,
     stalls,
 )
+from tests.samples import some_of
 from tests.virtual_time import pass_time, run_virtually
 
 HASTE = ModelLimits(total_seconds=0.4, first_seconds=0.15, stall_seconds=0.1)
@@ -223,7 +224,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("conduct", "reason", "patience"), FAULTS)
+@pytest.mark.parametrize(("conduct", "reason", "patience"), some_of(FAULTS, 5, seed=44))
 async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     table: Table,
     caplog: pytest.LogCaptureFixture,

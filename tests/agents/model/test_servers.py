@@ -37,6 +37,7 @@ from tests.fakes.model_servers import habits, hosted, local, strange
 from tests.fakes.model_servers.habits import asks_for, asks_form, at_first, refusing
 from tests.fakes.model_servers.shapes import THINKING, bad_request
 from tests.fakes.model_servers.tools import looks_up
+from tests.samples import some_of
 from tests.virtual_time import run_virtually
 from zuno_tui.app.model import ability_words
 
@@ -98,7 +99,9 @@ def table(tmp_path: Path) -> Table:
     return Table(tmp_path, patience=PATIENCE, deadline=270.0, finishing=30.0)
 
 
-@pytest.mark.parametrize("server", ZOO, ids=lambda server: server.name)
+@pytest.mark.parametrize(
+    "server", some_of(((server,) for server in ZOO), 8, seed=44), ids=lambda server: server.name
+)
 def test_a_server_debates_to_the_end_with_its_model(table: Table, server: ZooServer) -> None:
     async def debates() -> None:
         first = await table.hold(server.conduct)
@@ -447,7 +450,11 @@ HABITS = [
 ]
 
 
-@pytest.mark.parametrize("one", HABITS, ids=lambda one: f"{one.server}: {one.habit}")
+@pytest.mark.parametrize(
+    "one",
+    some_of(((one,) for one in HABITS), 14, seed=44),
+    ids=lambda one: f"{one.server}: {one.habit}",
+)
 def test_each_habit_ends_in_a_debate_or_in_a_sentence(tmp_path: Path, one: ServerHabit) -> None:
     table = Table(tmp_path, patience=ModelLimits(), deadline=270.0, finishing=30.0)
 

@@ -11,7 +11,6 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from agents.monitor.judge import follow_positions, judge
 from agents.monitor.reader import Reading
-from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.features import Attached, FeatureAlert, NothingAttached
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
@@ -84,7 +83,7 @@ class MadeUpChain:
             else {each.ref: self.collect_usd for each in wallet.positions},
             losses=self.losses,
         )
-        followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())
+        followed = follow_positions(NETWORK, reading, state, self.settings)
         times = {number: block(number).timestamp for number in range(self.head + 1)}
         judgment = judge(
             NETWORK,

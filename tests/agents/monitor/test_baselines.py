@@ -1,5 +1,7 @@
 """What a position is compared with, when that is taken anew, and the thresholds nobody set."""
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,7 +12,6 @@ from agents.monitor.rules.baseline import (
     OUTSIDE,
     WALLET,
     Baseline,
-    Baselines,
     DepthReference,
     read_baseline,
 )
@@ -39,9 +40,13 @@ def before() -> Baseline:
 def test_it_is_read_back_as_it_was_written(before: Baseline) -> None:
     assert before.others == OTHERS
     assert read_baseline(before.document()) == before
-    old = {key: value for key, value in before.document().items() if key != "othersTick"}
-    assert read_baseline(old) == replace(before, others_tick=None)
-    assert read_baseline({**old, "lpFee": "3000"}) is None
+    told = json.loads(before.document())
+    old = {key: value for key, value in told.items() if key != "othersTick"}
+    assert read_baseline(json.dumps(old)) == replace(before, others_tick=None)
+    assert read_baseline(json.dumps({**old, "lpFee": "3000"})) is None
+    assert read_baseline(json.dumps({**old, "others": "many"})) is None
+    assert read_baseline("no JSON") is None
+    assert read_baseline(None) is None
 
 
 @pytest.mark.parametrize(
@@ -86,29 +91,17 @@ def test_without_a_place_the_depth_is_taken_at_once(before: Baseline) -> None:
 
 
 def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
-    documents: dict[PositionRef, dict[str, object]] = {
+    documents: dict[PositionRef, str] = {
         WALLET: before.document(),
         v4_position(7): before.document(),
         v4_position(8): replace(before, others_tick=None).document(),
-        v4_position(9): {"of": "another time"},
+        v4_position(9): '{"of": "another time"}',
     }
     settings = WatchSettings(Thresholds(drained=0.5))
 
-    found = depth_references(NETWORK, WatchState(None, documents), settings, Baselines())
+    found = depth_references(NETWORK, WatchState(None, documents), settings)
 
     assert found == {v4_position(7): DepthReference(0, 600)}
-
-
-def test_a_document_is_read_once(before: Baseline) -> None:
-    known, document = Baselines(), before.document()
-
-    assert known.of(v4_position(7), None) is None
-    first = known.of(v4_position(7), document)
-    assert first == before
-    assert known.of(v4_position(7), document) is first
-    assert known.of(v4_position(7), replace(before, others=5).document()) == replace(
-        before, others=5
-    )
 
 
 def test_the_thresholds_nobody_set() -> None:

@@ -247,7 +247,7 @@ def test_a_book_that_called_positions_by_numbers_is_read_with_everything_in_plac
     three = Raised(
         AlertSubject(CHAIN_ID, WALLET, of_v3, AlertKind.OUT_OF_RANGE), "base", finding(), 1, NOW
     )
-    baselines = {of_v3: {"since": 1}, v4_position(7): {"since": 2}}
+    baselines = {of_v3: '{"since":1}', v4_position(7): '{"since":2}'}
     [poll] = polls(raised(7, 1))
     with closing(AlertStore.open(home, now=NOW)) as book:
         book.apply([replace(poll, changes=(*poll.changes, three), baselines=baselines)], NOW)

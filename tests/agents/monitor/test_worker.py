@@ -198,7 +198,7 @@ async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
 ) -> None:
     async with watchtower.running() as watchman:
         await watchman.poll()
-        numbers = watchman.book.state(watchman.watch.wallets[0].place).baselines.keys() - {WALLET}
+        numbers = watchman.book.state(watchman.watch.places[0]).baselines.keys() - {WALLET}
         sought = [Sought(watchtower.wallet, None, ())]
         [reading] = await watchman.watch.reader.read(sought, numbers.__contains__, NOW)
         losses = reading.losses.shares

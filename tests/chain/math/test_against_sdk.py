@@ -25,7 +25,10 @@ CASES = 4_000
 # Every part reaches from end to end, so the small one that always runs sees all sizes of numbers.
 EACH_PART = pytest.mark.parametrize(
     ("part", "parts"),
-    [(0, 4 * PARTS), *(pytest.param(part, PARTS, marks=pytest.mark.soak) for part in range(PARTS))],
+    [
+        (0, 16 * PARTS),
+        *(pytest.param(part, PARTS, marks=pytest.mark.soak) for part in range(PARTS)),
+    ],
 )
 
 

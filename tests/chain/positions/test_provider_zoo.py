@@ -207,30 +207,6 @@ async def test_a_long_search_stays_its_own() -> None:
         assert memory.claim_search(HOLDER, "another"), "free once it is over"
 
 
-async def sequences(count: int) -> None:
-    """Every look succeeds though one call in five is answered a block behind."""
-    profile = replace(profile_named("quicknode paid"), share_behind=0.2)
-    chain = chain_of(profile, [3.0, 12.0])
-    provider = Provider(profile, chain, chain.clock)
-    with Store.in_memory() as store:
-        for place in range(count):
-            chain.clock.now += 7
-            async with client_through(chain.network, provider, store=store) as client:
-                memory = PositionMemory(store, chain.network, chain.clock.read)
-                wallet = await Discovery(client, chain.network, memory).read(HOLDER)
-            assert wallet.complete, place
-            assert wallet.found_count == 2
-
-
-async def test_one_call_in_five_a_block_behind_fails_no_look() -> None:
-    await sequences(10)
-
-
-@pytest.mark.soak
-async def test_one_call_in_five_a_block_behind_fails_no_look_of_a_hundred() -> None:
-    await sequences(100)
-
-
 async def test_what_an_endpoint_takes_at_once_is_known_to_the_next_process(tmp_path: Path) -> None:
     profile = profile_named("mainnet.base.org")
     chain = chain_of(profile, [29.0])

@@ -80,19 +80,19 @@ def as_solidity_has_it(reading: V3Reading) -> tuple[int, int, int, int]:
     else:
         amount1 = record.liquidity * (high - low) // (1 << 96)
     owed = []
-    for index in (0, 1):
-        whole = pool.fee_growth[index]
-        under = reading.outside_lower[index]
-        over = reading.outside_upper[index]
+    for index, name in enumerate(("growth0", "growth1")):
+        whole = getattr(pool.fee_growth, name)
+        under = getattr(reading.outside_lower, name)
+        over = getattr(reading.outside_upper, name)
         below = under if pool.tick >= place.tick_lower else (whole - under) % _WORD
         above = over if pool.tick < place.tick_upper else (whole - over) % _WORD
         inside = (whole - below - above) % _WORD
         manager = (record.owed0, record.owed1)[index]
         of_pool = (reading.in_pool.owed0, reading.in_pool.owed1)[index]
         if record.liquidity:
-            grown = (inside - record.growth_last[index]) % _WORD
+            grown = (inside - getattr(record.growth_last, name)) % _WORD
             manager = (manager + grown * record.liquidity // _HALF % _HALF) % _HALF
-            grown = (inside - reading.in_pool.growth_last[index]) % _WORD
+            grown = (inside - getattr(reading.in_pool.growth_last, name)) % _WORD
             of_pool = (of_pool + grown * reading.in_pool.liquidity // _HALF % _HALF) % _HALF
         owed.append(min(manager, of_pool))
     return amount0, amount1, owed[0], owed[1]

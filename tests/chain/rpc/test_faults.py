@@ -16,6 +16,7 @@ from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Behaviour, FaultServer
 from tests.fakes.honest_node import GAS_PRICE, LOG_TOPIC, HonestNode
+from tests.samples import some_of
 from tests.virtual_time import virtual_now
 
 EMITTER = "0x" + "cc" * 20
@@ -163,7 +164,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault", some_of(((each,) for each in FAULTS), 30, seed=44), ids=lambda fault: fault.name
+)
 async def test_alone_it_is_a_typed_error(
     fault: Fault, base: Network, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -178,7 +181,9 @@ async def test_alone_it_is_a_typed_error(
     assert SECRET not in caplog.text
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault", some_of(((each,) for each in FAULTS), 30, seed=44), ids=lambda fault: fault.name
+)
 async def test_beside_an_honest_endpoint_the_answer_is_right(fault: Fault, base: Network) -> None:
     async with (
         FaultServer(fault.behaviour) as faulty,

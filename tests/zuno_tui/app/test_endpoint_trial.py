@@ -72,7 +72,7 @@ async def test_what_a_provider_gives_is_found_out(
     [
         ("never answers", None, "another URL"),
         ("without a key", None, "Check the key"),
-        ("ankr", "optimism", "That is Base's"),
+        ("ankr", "optimism", "That URL serves Base"),
     ],
 )
 async def test_what_does_not_serve_says_what_to_do(

@@ -10,6 +10,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from chain.rpc.errors import StaleHead
+from tests.samples import some_of
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.old_block import answer_of
@@ -55,7 +56,7 @@ def session(devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return Session(Home.locate({}, tmp_path / "home"), settings, STANDING, as_json=False)
 
 
-@pytest.mark.parametrize("line", READS)
+@pytest.mark.parametrize("line", some_of(((each,) for each in READS), 4, seed=44))
 async def test_a_read_is_of_the_last_block_and_its_age_is_told(session: Session, line: str) -> None:
     parsed = build_parser(registry().on_command_line()).parse_args(line.split())
 

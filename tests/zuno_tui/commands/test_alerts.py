@@ -218,7 +218,7 @@ def test_a_monitor_that_runs_and_sees_nothing_is_not_said_to_be_watching(
     zuno: CommandLine, home: Home
 ) -> None:
     blind = Sight(
-        "base", WALLET, None, 0, "The look failed with an unexpected error (KeyError: x)."
+        "base", WALLET, None, 0, "The check failed with an unexpected error (KeyError: x)."
     )
     with closing(MonitorState(home.database)) as notebook:
         write_beat(notebook, Beat(time.time(), 77, "here", 60.0, (blind,), "A round took long."))

@@ -147,7 +147,7 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     assert all("of the 1,000 for this debate, 0 are used" in text for text in silences)
     assert spoken.data["budget"]["tokens"] == 0
     often = "once" if len(silences) == 1 else f"{len(silences)} times"
-    times = f"The rules spoke in place of the model {often}. The next question may"
+    times = f"Fixed rules replaced the model {often}. The next question may"
     assert times in desk.offline("plan").out
 
     desk.write("")

@@ -327,4 +327,4 @@ def test_metrics_are_told_to_this_machine_and_in_full_to_who_knows_the_token(
 def test_metrics_are_served_on_this_machine_alone(zuno: CommandLine, place: str) -> None:
     spoken = zuno("monitor", "--metrics", place)
 
-    assert (spoken.code, "no place on this machine" in spoken.words) == (2, True)
+    assert (spoken.code, "not an address of this machine" in spoken.words) == (2, True)

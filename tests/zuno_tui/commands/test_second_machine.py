@@ -47,4 +47,4 @@ def test_the_embedded_chains_watch_key_stays(tmp_path: Path) -> None:
     )
 
     assert told.code == 3
-    assert "belongs to it, and stays" in told.words
+    assert "keeps its watch key" in told.words

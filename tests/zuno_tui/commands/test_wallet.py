@@ -111,7 +111,7 @@ def test_a_typed_key_goes_into_an_encrypted_file_and_comes_out_with_its_passphra
     assert json.loads(file.read_bytes())["crypto"]["kdfparams"]["n"] >= 2**16
     opened = person.types("check", "wallet-1", answers=(("Passphrase of wallet-1: ", PASSPHRASE),))
     assert opened.code == 0, opened.words
-    assert "its key is in the keystore file, and fits its address" in opened.words
+    assert "its key is in the keystore file and matches its address" in opened.words
 
 
 def test_a_slip_in_the_new_passphrase_locks_no_key_away(person: Person) -> None:
@@ -275,7 +275,7 @@ def test_one_wallet_is_current_until_another_is_chosen(person: Person) -> None:
     used = person.runs("wallet", "use", "second", ZUNO_ADDRESS=WATCHED)
 
     assert used.code == 0
-    assert "which goes first" in used.words
+    assert "is used first" in used.words
     listed = person.runs("wallet", "list", "--json").data
     assert listed["current"] == OTHER
     assert [(one["name"], one["current"]) for one in listed["wallets"]] == [

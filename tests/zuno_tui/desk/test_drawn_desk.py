@@ -22,7 +22,7 @@ HEADS = {"VALUE": 0, "COLLECT": 1, "VS HOLD": 2, "NET 24H": 3}
 UPRIGHT = set("│┃┊┋╎╏▌▐▎▕▄▀█╭╮╰╯┏┓┗┛┌┐└┘├┤┠┨▲▼")
 
 
-@pytest.mark.parametrize("unit", ["usd", "eth"])
+@pytest.mark.parametrize("unit", [pytest.param("usd", marks=pytest.mark.soak), "eth"])
 async def test_nothing_is_cut_and_nothing_overlaps(
     unit: str, devnet: DevnetReady, tmp_path: Path
 ) -> None:

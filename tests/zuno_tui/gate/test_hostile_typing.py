@@ -14,7 +14,7 @@ from chain.base.home import Home
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
-from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
+from chain.devnet.world.accounts import WIDE_PROVIDER
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
@@ -175,20 +175,6 @@ def _collecting(desk: Desk) -> Document:
     return desk.approved("collect", str(desk.token_id("transferred in")))
 
 
-def _edit_steps(desk: Desk, edit: Callable[[Document], object]) -> None:
-    """Change the transactions the journal holds."""
-    with sqlite3.connect(desk.command.home / "outbox.db") as journal:
-        rows = journal.execute("SELECT dispatch, position, unsigned FROM outbox_steps").fetchall()
-        for dispatch, position, text in rows:
-            unsigned = json.loads(text)
-            edit(unsigned)
-            journal.execute(
-                "UPDATE outbox_steps SET unsigned = ? WHERE dispatch = ? AND position = ?",
-                (json.dumps(unsigned), dispatch, position),
-            )
-    journal.close()
-
-
 def _edit_kept(desk: Desk, edit: Callable[[Any], Any]) -> None:
     """Change what is kept beside the journal."""
     with sqlite3.connect(desk.command.home / "outbox.db") as kept:
@@ -196,10 +182,6 @@ def _edit_kept(desk: Desk, edit: Callable[[Any], Any]) -> None:
             terms = json.dumps(edit(json.loads(text)))
             kept.execute("UPDATE approvals SET terms = ? WHERE hash = ?", (terms, key))
     kept.close()
-
-
-def _to_stranger(unsigned: Document) -> None:
-    unsigned["data"] = unsigned["data"].replace(unsigned["from"][2:], STRANGER.address[2:])
 
 
 @contextmanager
@@ -210,65 +192,6 @@ def _put_back(desk: Desk) -> Iterator[None]:
     assert not journal.with_name("outbox.db-wal").exists(), "nobody holds it open"
     yield
     journal.write_bytes(whole)
-
-
-STEP_EDITS: dict[str, Callable[[Document], object]] = {
-    "recipient": _to_stranger,
-    "target": lambda unsigned: unsigned.update(to=STRANGER.address),
-    "value": lambda unsigned: unsigned.update(value=str(10**18)),
-    "fee": lambda unsigned: unsigned.update(maxFeePerGas=str(10**15)),
-    "gas": lambda unsigned: unsigned.update(gas=2_000_000),
-    "another call": lambda unsigned: unsigned.update(data="095ea7b3" + "ff" * 64),
-    "no call": lambda unsigned: unsigned.update(data="00"),
-    "name": lambda unsigned: unsigned.update(step="a gift"),
-}
-
-
-def test_a_transaction_changed_in_the_journal_is_not_signed(desk: Desk) -> None:
-    approval = _collecting(desk)
-    before = desk.nonce()
-
-    for what, edit in STEP_EDITS.items():
-        with _put_back(desk):
-            _edit_steps(desk, edit)
-            refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
-            assert CHANGED in refused.words, what
-            assert CHANGED in desk.refused(approval["planId"]).words, what
-            assert desk.here("export", approval["planId"]).code == REFUSED, what
-    assert desk.nonce() == before
-    assert "no terminal" in desk.refused(approval["planId"]).words, "put back, it is whole again"
-
-
-def _wider(document: Document) -> Document:
-    return {**document, "bounds": {**document["bounds"], "highest_sqrt_price": str(2**160 - 1)}}
-
-
-def _longer(document: Document) -> Document:
-    return {**document, "bounds": {**document["bounds"], "expires_at": str(2**40)}}
-
-
-def _elsewhere(document: Document) -> Document:
-    return {**document, "before": {**document["before"], "nonce": "7"}}
-
-
-KEPT_EDITS: dict[str, Callable[[Document], Document]] = {
-    "price bound": _wider,
-    "expiry": _longer,
-    "before": _elsewhere,
-    "headline": lambda document: {**document, "headline": "Collect a prize"},
-    "amounts": lambda document: {**document, "notional": "0", "quoted": None},
-    "warnings": lambda document: {**document, "warnings": ["All is well."]},
-}
-
-
-def test_what_drift_is_judged_by_cannot_be_changed_after_the_approval(desk: Desk) -> None:
-    approval = _collecting(desk)
-
-    for what, edit in KEPT_EDITS.items():
-        with _put_back(desk):
-            _edit_kept(desk, edit)
-            refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
-            assert CHANGED in refused.words, what
 
 
 def test_an_approval_that_cannot_be_read_or_is_another_plans_is_no_approval(desk: Desk) -> None:

@@ -95,7 +95,7 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "move near the edge": ("move", "@near the edge", "2700", "3500"),
     "close stable": ("close", "@stable"),
 }
-QUICK = ("close native", "compound", "move")
+QUICK = ("close native", "move")
 
 
 def _agrees(desk: Desk, recipe: str) -> None:

@@ -82,7 +82,9 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
     assert (f"decided by the {plan.decided_by}" in told.lower()) is not by_rule
 
 
-_OFFERED = re.compile(r"(\w+) is offered, not advised: .+, and (\w+) should net (\S+) more\.")
+_OFFERED = re.compile(
+    r"(\w+) waits for the price, so it is offered, not advised: (\w+) should net (\S+) more\."
+)
 _HELD_BACK = re.compile(r"(\w) breaks no limit and looks (\S+) better, but .+")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from chain.devnet.launch import DevnetReady
 from tests.fakes.proxy import Answer, Call, Proxy
+from tests.samples import some_of
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
@@ -53,7 +54,7 @@ HABITS: dict[str, tuple[Callable[[Desk], Habit], str]] = {
 }
 
 
-@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("habit", some_of(((each,) for each in HABITS), 2, seed=44))
 def test_hold_and_exit_are_judged_by_state_and_the_rest_is_unknown(
     devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str], habit: str
 ) -> None:
@@ -94,7 +95,7 @@ def test_what_one_endpoint_leaves_out_is_read_from_another(
     assert plan["planId"] == fresh["planId"]
 
 
-@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("habit", some_of(((habit,) for habit in HABITS), 1, seed=1))
 def test_what_rests_on_logs_is_unknown_and_everything_else_is_shown(
     devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str], habit: str
 ) -> None:

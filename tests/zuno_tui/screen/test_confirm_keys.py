@@ -5,6 +5,7 @@ from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.samples import some_of
 from tests.zuno_tui.screen.confirm_pilot import KEYLESS
 from tests.zuno_tui.screen.scenes import APPROVAL as LOCKED
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app
@@ -63,7 +64,7 @@ async def test_a_fast_hand_is_believed_after_a_second() -> None:
         assert link.confirmed == [(KEYLESS.hash, "apply")]
 
 
-@pytest.mark.parametrize("start", [-5.0, 0.0, 0.47, 0.8])
+@pytest.mark.parametrize("start", some_of(((each,) for each in [-5.0, 0.0, 0.47, 0.8]), 2, seed=44))
 async def test_a_word_of_the_first_second_does_nothing(start: float) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
@@ -114,7 +115,7 @@ async def test_the_second_begins_anew_when_the_page_comes_back() -> None:
         assert link.confirmed == [(KEYLESS.hash, "apply")]
 
 
-@pytest.mark.parametrize("cut", range(6))
+@pytest.mark.parametrize("cut", some_of(((each,) for each in range(6)), 2, seed=44))
 async def test_a_paste_in_two_packets_does_nothing(cut: int) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:

@@ -231,6 +231,7 @@ async def test_how_a_tried_endpoint_looks(home: Home, monkeypatch: pytest.Monkey
             assert "CANARY" not in "\n".join(drawn)
 
 
+@pytest.mark.every_update
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36", "200x50"])
 def test_how_it_looks(snap_compare: Callable[..., bool], home: Home, size: tuple[int, int]) -> None:
     async def before(pilot: Pilot[None]) -> None:

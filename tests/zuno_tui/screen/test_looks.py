@@ -5,11 +5,9 @@ The main screens at 120×36 are the snapshots' affair: theirs are kept at the ot
 
 from collections.abc import AsyncIterator, Sequence
 from random import Random
-from unittest.mock import patch
 
 import pytest
 import pytest_asyncio
-from textual._compositor import Compositor
 from textual.pilot import Pilot
 
 from tests.zuno_tui.screen.looks import (
@@ -41,13 +39,7 @@ OF_EVERY_COMMAND = ("help",)
 async def pilot() -> AsyncIterator[Pilot[None]]:
     """Of one app for all of this module: each test begins it again."""
     async with OneApp().run_test(size=SIZES[-1]) as pilot:
-        with patch.object(Compositor, "render_update", _drawn_when_looked_at):
-            yield pilot
-
-
-def _drawn_when_looked_at(compositor: Compositor, **_: object) -> None:
-    """Updates go to no terminal here: a look draws all of the screen itself."""
-    compositor._dirty_regions.clear()
+        yield pilot
 
 
 async def _settled(pilot: Pilot[None]) -> None:

@@ -24,6 +24,7 @@ async def _drawn(pilot: Pilot[None]) -> None:
             return
 
 
+@pytest.mark.every_update
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_a_main_screen(name: str, snap_compare: Callable[..., bool]) -> None:
     events, keys = SCENES[SNAPSHOTS[name]]

@@ -224,7 +224,7 @@ SETTINGS = (
         "no limit",
         "default",
         "a number above 0",
-        means="the most that is moved in a day, in dollars",
+        means="the most you move in a day, in dollars",
     ),
     SettingRow(
         "telegram.token",

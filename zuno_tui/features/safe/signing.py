@@ -14,7 +14,7 @@ from chain.positions.overview import Sources
 from chain.rpc.records import Json
 from chain.safe.facts import SafeFacts
 from chain.safe.plans import SafePlan, SafePlans
-from chain.wallet.address_book import KeyStorage, read_book
+from chain.wallet.address_book import read_book
 from chain.wallet.key_holder import TypedData
 from chain.wallet.signer import Signer
 from zuno_tui.app.approve import dry_run_made
@@ -34,11 +34,6 @@ from zuno_tui.gate.limits import gate_limits, safe_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 FLOW = "safe"
-
-
-def is_safe(session: Session) -> bool:
-    wallet = read_book(session.home.keystore).at(session.address)
-    return wallet is not None and wallet.keeping is KeyStorage.SAFE
 
 
 async def propose(

@@ -196,10 +196,8 @@ async def learn_everywhere(
 ) -> None:
     """Of the venue that is open and of the one for spot, where that is another."""
     await learn(session, trading, memory, model)
-    spot, known = (
-        session.settings.table(TradeTable).spot_venue,
-        {each.memory_id for each in memory.all()},
-    )
+    spot = session.settings.table(TradeTable).spot_venue
+    known = {lesson.memory_id for lesson in memory.all()}
     sent = (entry for entry in trading.journal.entries() if entry.plan_id not in known)
     # It is opened only for what was sent there and is not learned from yet.
     if all(entry.venue.partition(":")[0] != spot for entry in sent) or spot is None:

@@ -296,5 +296,5 @@ def _given_up(entry: VenueEntry) -> str:
 def _checked(text: str) -> str:
     key = text.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError("That holds a character that no key has. Nothing was saved.")
+        raise SettingsError("A key cannot contain that character. Nothing was saved.")
     return key

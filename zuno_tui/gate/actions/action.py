@@ -72,7 +72,7 @@ class SwapQuotes(Struct, frozen=True):
         instead = "no quote" if beside is None else amount(beside)
         return (
             f"The swap goes through the {fee} pool, {rank}: {said} by "
-            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the "
+            f"V4Quoter, {replayed} by a replay on its liquidity, against {instead} in the "
             "position's own pool."
         )
 

@@ -101,8 +101,9 @@ async def action_to_limit(sources: Sources, asked: LimitWords) -> Action:
             f"It is all {tokens[wanted].label} once the price is {side} {filled}, at "
             f"{low} to {high} on average, and earns {state.lp_fee / 10_000:g}% of what trades "
             "through it meanwhile.",
-            f"If the price comes back before it is taken out, it is {tokens[given].label} again. "
-            f"To have it taken out when filled, sign afterwards: order close ID {side} {filled}",
+            f"If the price comes back before you close it, it turns into {tokens[given].label} "
+            "again. "
+            f"To close it when filled, sign this afterwards: order close ID {side} {filled}",
         ),
     )
 

@@ -29,8 +29,8 @@ async def action_to_move(
     span = swapless_span(held, width)
     if span == held.span:
         raise GateRefusedError(
-            f"Position {position_label(ref)} is in range: of its own width, the range that takes "
-            "what it holds is the one it has. Name another width by two prices, like: "
+            f"Position {position_label(ref)} is in range: at this width only the range it has "
+            "takes what it holds. Name another width by two prices, like: "
             f"zuno move {position_name(ref)} 2900 3300 --no-swap"
         )
     prices = range_prices(sources, held.pool, span)

@@ -275,7 +275,7 @@ def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
     least = planned.amount_out * swap.amount_in * (BIPS - _WORSE_BIPS)
     if swap.amount_out * planned.amount_in * BIPS < least:
         raise GateRefusedError(
-            "The swap now pays over 1% less than the plan counts on. "
+            "The swap now pays over 1% less than planned. "
             "Nothing was signed. Ask for a new plan: zuno recommend ID"
         )
 

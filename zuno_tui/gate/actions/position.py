@@ -185,7 +185,7 @@ def _gives(verb: Together, facts: PositionFacts) -> bool:
 def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
     if idle:
         names = ", ".join(position_label(snapshot.ref) for snapshot in idle)
-        why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
+        why = "no fees to collect" if verb == "collect" else "no fees that its range can take now"
         yield f"Left out: {names} ({why})."
 
 

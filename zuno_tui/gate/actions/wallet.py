@@ -44,7 +44,7 @@ async def action_to_unwrap(sources: Sources, amount: Numeral) -> Action:
 
 async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> Action:
     if not given:
-        raise GateRefusedError("Nothing is allowed that could be taken back. See: zuno revoke")
+        raise GateRefusedError("There is no permission to take back. See: zuno revoke")
     subject = await read_wallet(sources)
     tokens = tuple(dict.fromkeys(allowance.token for allowance in given))
     worth = await read_worth(sources, tokens, subject.block)

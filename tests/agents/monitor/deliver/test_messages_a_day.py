@@ -16,7 +16,6 @@ from agents.monitor.alerts.store_page import Poll, WatchCursor
 from agents.monitor.deliver.channel import RAISING
 from agents.monitor.judge import follow_positions, judge
 from agents.monitor.reader import Reading
-from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.contracts.pool_key import PoolKey
@@ -101,7 +100,7 @@ class Market:
         since = None if state.cursor is None else EndTicks(ticks, block(state.cursor.block))
         held = tuple(one.snapshot(self.head) for one in self.walkers)
         reading = _reading(held, since, self.head)
-        followed = follow_positions(NETWORK, reading, state, WatchSettings(), Baselines())
+        followed = follow_positions(NETWORK, reading, state, WatchSettings())
         judgment = judge(
             NETWORK,
             PLACE,
@@ -237,7 +236,7 @@ def check(figures: Figures) -> None:
     assert figures.critical
 
 
-@pytest.mark.parametrize("moved_after", [None, 360])
+@pytest.mark.parametrize("moved_after", [pytest.param(None, marks=pytest.mark.soak), 360])
 async def test_a_person_is_written_to_three_times_a_position_and_day_at_most(
     tmp_path: Path, moved_after: int | None
 ) -> None:

@@ -1,4 +1,4 @@
-"""No library that the product loads lets a body of brackets overflow the parser's stack."""
+"""No use of a key loads the curve of validators, which lets brackets overflow a parser's stack."""
 
 import json
 import subprocess
@@ -53,13 +53,13 @@ ALL = """
 import json, sys
 LIBRARIES = {"eth_account", "eth_keyfile", "ens", "web3"}
 for name, use in json.load(sys.stdin).items():
-    # As if nobody had used them before; the tables deep in py_ecc take seconds to compute.
+    # As if nobody had used them before.
     for loaded in list(sys.modules):
-        library, *below = loaded.split(".")
-        if library in LIBRARIES or (library == "py_ecc" and len(below) < 2):
+        if loaded.split(".")[0] in LIBRARIES:
             del sys.modules[loaded]
     exec(use, {})
-    assert "py_ecc" in sys.modules, name
+    assert LIBRARIES & sys.modules.keys(), name
+    assert "py_ecc" not in sys.modules, name
     try:
         json.loads("[" * 99_999)
     except RecursionError:
