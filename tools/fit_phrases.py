@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,8 @@ class Phrase(NamedTuple):
     line: str
     said: frozenset[str]
     weight: float
+    example: str
+    """What it was written out from; all of that is kept from the fit together."""
 
 
 class Given(NamedTuple):
@@ -80,7 +83,7 @@ def phrases() -> Iterator[Phrase]:
     for path, command in registry().paths().items():
         if path in lines:
             sentence = read_sentence(f"{' '.join(path)}: {command.does}", DESK)
-            yield Phrase(lines[path], said_of(sentence, DESK), _OF_EXAMPLES)
+            yield Phrase(lines[path], said_of(sentence, DESK), _OF_EXAMPLES, command.does)
 
 
 def _recorded() -> Iterator[Phrase]:
@@ -90,7 +93,7 @@ def _recorded() -> Iterator[Phrase]:
             line = known[name].get(record.phrase)
             if line is not None:
                 sentence = read_sentence(record.phrase, desk_of(name))
-                yield Phrase(line, said_of(sentence, desk_of(name)), 1.0)
+                yield Phrase(line, said_of(sentence, desk_of(name)), 1.0, record.phrase)
 
 
 def _examples() -> Iterator[Phrase]:
@@ -100,7 +103,7 @@ def _examples() -> Iterator[Phrase]:
             written_out = [*_written_out(example)]
             weight = _OF_EXAMPLES * min(1, _MOST_OF_ONE / len(written_out))
             for each in written_out:
-                yield Phrase(line, said_of(read_sentence(each, DESK), DESK), weight)
+                yield Phrase(line, said_of(read_sentence(each, DESK), DESK), weight, example)
 
 
 def _written_out(example: str) -> Iterator[str]:
@@ -168,11 +171,12 @@ def written(found: Fitted) -> str:
 
 def share_of_held_out(given: Sequence[Phrase]) -> tuple[float, float]:
     first = near = 0
+    folds = {phrase.example: crc32(phrase.example.encode()) % _FOLDS for phrase in given}
     for fold in range(_FOLDS):
-        kept = [phrase for at, phrase in enumerate(given) if at % _FOLDS != fold]
+        kept = [phrase for phrase in given if folds[phrase.example] != fold]
         found = fitted(kept)
         place = {idea: at for at, idea in enumerate(found.ideas)}
-        for phrase in given[fold::_FOLDS]:
+        for phrase in (each for each in given if folds[each.example] == fold):
             at = [0, *(place[idea] for idea in phrase.said if idea in place)]
             scores = found.weights[at].sum(0) - 1e3 * (is_asked(phrase.said) & found.acts)
             order = [found.lines[int(line)] for line in np.argsort(-scores)[:_NEAR]]
@@ -186,10 +190,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--held-out", action="store_true", help="measure, and write nothing")
     given = [*phrases()]
     if parser.parse_args(arguments).held_out:
-        for name, some in (("all", given), ("examples", given)):
-            first, near = share_of_held_out(some)
-            print(f"{name}: {first:.1%} first, {near:.1%} among the first {_NEAR}")
-            return
+        first, near = share_of_held_out(given)
+        print(f"{first:.1%} first, {near:.1%} among the first {_NEAR}, of {len(given)} phrases")
+        return
     found = fitted(given)
     WEIGHTS.write_text(written(found), "utf-8")
     print(

@@ -47,7 +47,11 @@ class LineRow(NamedTuple):
 
     def may_be(self, said: frozenset[str]) -> bool:
         """An act is meant only where a word of it was said."""
-        needs = grammar().needs.get(self.line.split()[0], "").split()
+        known = grammar().needs
+        terms = (known.get(self.line) or known.get(self.line.split()[0], "")).split()
+        needs = [term for term in terms if term[0] != "-"]
+        if any(term[1:] in said for term in terms if term[0] == "-"):
+            return False
         # One token for another is a swap; what names no position does nothing to one.
         turned = "#turned" in said and said.isdisjoint(("#id", "fees")) and self.acts
         of_position = turned and any(slot in self.line for slot in _OF_POSITIONS)

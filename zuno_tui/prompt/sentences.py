@@ -382,7 +382,14 @@ def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
         or not (words[idea.place - 1 : idea.place] in _LEAVING_OUT or _goes_on(words, idea))
     }
     flagged = {name for name, holds in flags.items() if holds}
-    return frozenset(named | flagged | {*_unread_stems(words)})
+    head = {f"@{word}" for word in words[:1] if word in _heads()}
+    return frozenset(named | flagged | head | {*_unread_stems(words)})
+
+
+@cache
+def _heads() -> frozenset[str]:
+    """The words that lines begin with; typed first, they say more."""
+    return frozenset(row.line.split()[0] for row in line_rows())
 
 
 _SIDES = ("below", "above", "falls", "rises", "stop_loss", "take_profit", "down_to")

@@ -200,7 +200,6 @@ ASKS = "asks"
         ("collect 26-27", "collect 26 27"),
         ("watch only 26 37", "watch-ids 26 37"),
         ("increase 27: 1 weth", "increase 27 1 WETH"),
-        ("range for 27: 2900 - 3300", ASKS),
         ("remove alert 2", "alert remove 2"),
         ("remove price alert 1", "alert remove 1"),
         ("cancel alert 1", "alert remove 1"),
@@ -478,6 +477,7 @@ def test_which_order_is_meant_is_never_guessed(said: str) -> None:
         ("list open orders", "zuno orders"),
         ("show my hedges", "zuno trade status"),
         ("what did i make today", "zuno earned today"),
+        ("range for 27: 2900 - 3300", "zuno range 27 2900 3300"),
         ("should i go short on btc", "zuno trade WBTC"),
     ],
 )
