@@ -56,7 +56,7 @@ async def _measured(url: str, wallets: list[str], home_folder: Path) -> list[lis
     return polls
 
 
-def _polls(source: Path, count: int) -> list[list[float]]:
+def _polls(source: Path, count: int, *settings: str) -> list[list[float]]:
     """Of a process of its own that runs the code in `source`, on a node begun anew."""
     from benchmarks.many_positions import many_positions
 
@@ -66,6 +66,7 @@ def _polls(source: Path, count: int) -> list[list[float]]:
     ):
         command = [sys.executable, __file__, node.url, folder, *node.wallets]
         environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONSAFEPATH": "1"}
+        environment |= dict(setting.split("=") for setting in settings)
         told = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -74,6 +75,8 @@ def _polls(source: Path, count: int) -> list[list[float]]:
 
 
 def run() -> Iterator[str]:
+    from zuno_tui.app.monitor_service import ALLOCATOR
+
     here = Path(__file__).parent.parent
     with tempfile.TemporaryDirectory() as folder:
         packed = subprocess.run(
@@ -86,14 +89,15 @@ def run() -> Iterator[str]:
             yield f"{EARLIER} is not in this clone: nothing to compare with"
             return
         subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
-        before, now = _polls(Path(folder), POSITIONS), _polls(here, POSITIONS)
+        # Each as its own unit starts it.
+        before, now = _polls(Path(folder), POSITIONS), _polls(here, POSITIONS, ALLOCATOR)
     for name, part in (("first poll", slice(1)), (f"next {POLLS - 1}, worst", slice(1, None))):
         old, new = (list(map(max, zip(*polls[part], strict=True))) for polls in (before, now))
         yield f"{name:<16} {EARLIER} {_line(old)}"
         yield f"{'':<16} now      {_line(new)}"
         yield f"{'':<16} of it    {new[1] / old[1]:.0%} of the CPU, {new[2] / old[2]:.0%} of the MB"
     yield "asked            10 requests, 60% of the CPU and of the MB"
-    first, *later = _polls(here, MANY)
+    first, *later = _polls(here, MANY, ALLOCATOR)
     yield f"{'first poll':<16} now      {_line(first)}"
     worst = _line(list(map(max, zip(*later, strict=True))))
     yield f"{f'next {POLLS - 1}, worst':<16} now      {worst}"

@@ -417,14 +417,16 @@ class _Judging:
     def _accepted(self, followed: FollowedPosition, standing: Mapping[str, Alert]) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
         position = followed.position
-        hook_code = self._reading.hook_code(position)
-        baseline = followed.before or Baseline.of(position, followed.course.standing, hook_code)
+        code_of = self._reading.hook_code
+        baseline = followed.before or Baseline.of(
+            position, followed.course.standing, code_of(position)
+        )
         for kind, alert in standing.items():
             if alert.state is not AlertState.ACKED:
                 continue
             rule = RULES.get(kind)
             if kind == AlertKind.HOOK_CHANGED:
-                baseline = replace(baseline, hook_code=hook_code)
+                baseline = replace(baseline, hook_code=code_of(position))
             elif rule is not None and rule.accept is not None:
                 baseline = rule.accept(baseline, position)
         return baseline

@@ -1,5 +1,6 @@
 """Whose a position is, and who else can touch it, asked of the PositionManager."""
 
+from functools import lru_cache
 from sys import intern
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ INFO = abi.selector("positionInfo(uint256)")
 POOL_AND_INFO = abi.selector("getPoolAndPositionInfo(uint256)")
 
 _WORD = 32
+_ADDRESSES_KEPT = 1_000
 _KEY_LENGTH = _WORD * len(POOL_KEY_TYPES)
 
 
@@ -53,10 +55,15 @@ def decode_owner(outcome: CallOutcome) -> Address | None:
 
 
 def decode_address(outcome: CallOutcome) -> Address | None:
-    word = decode_count(outcome)
+    return _address(_answer(outcome))
+
+
+# One text for a wallet, however many tokens it has.
+@lru_cache(maxsize=_ADDRESSES_KEPT)
+def _address(data: bytes) -> Address | None:
+    word = _integer(data)
     if word >> 160:
         raise abi.AbiError("The PositionManager answered with a word too large for an address.")
-    # One text for a wallet, however many tokens it has.
     return intern(f"0x{word:040x}") if word else None
 
 

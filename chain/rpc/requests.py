@@ -347,16 +347,21 @@ class CallOutcome(Struct, frozen=True, gc=False):
 def aggregate(calls: Sequence[Call]) -> bytes:
     """Calldata that makes all calls, letting each fail without the others."""
     targets: dict[Address, bytes] = {}
+    lengths: dict[int, tuple[bytes, bytes]] = {}
+    """As a word, and what fills the last word."""
     offsets: list[bytes] = []
     bodies: list[bytes] = []
     offset = WORD * len(calls)
     for request in calls:
         target = targets.get(request.target)
         if target is None:
-            target = targets[request.target] = bytes(12) + address_bytes(request.target)
+            address = bytes(12) + address_bytes(request.target)
+            target = targets[request.target] = address + _MAY_FAIL_AND_BYTES_FOLLOW
         length = len(request.data)
-        head = target + _MAY_FAIL_AND_BYTES_FOLLOW + length.to_bytes(WORD, "big")
-        body = head + request.data + bytes(-length % WORD)
+        words = lengths.get(length)
+        if words is None:
+            words = lengths[length] = length.to_bytes(WORD, "big"), bytes(-length % WORD)
+        body = target + words[0] + request.data + words[1]
         offsets.append(offset.to_bytes(WORD, "big"))
         bodies.append(body)
         offset += len(body)

@@ -1,99 +1,71 @@
 """A command line filled from what a sentence names, by what the command itself declares to take."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from chain.protocols.reference import position_name
-from zuno_tui.catalog.by_words import Path, Ranked, general_ideas, index, says_nothing, stem
 from zuno_tui.catalog.command import Command
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.intents.arguments import CANDIDATE
+from zuno_tui.intents.arguments import CANDIDATE, read_duration
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Argument, flat
 from zuno_tui.intents.phrase_error import UnclearSlotError
 from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.line_slots import FILLERS, clock_of, span_text
 from zuno_tui.prompt.positions import positions_meant
-from zuno_tui.prompt.sentences import filled_row
+from zuno_tui.prompt.ranking import line_rows
 from zuno_tui.prompt.slots import Sentence, common_symbol, symbol_of
-from zuno_tui.prompt.unused import unused_of
-from zuno_tui.prompt.words import find_ideas, grammar, is_plain, line_rows, plain, spelled_words
+from zuno_tui.prompt.words import find_ideas, grammar, is_plain, plain, spelled_words, stem
 
 _FILE = re.compile(
     r"(?:req_\w+|[./~]\S*/?\S+|[\w-]+\.(?:jsonl?|csv(?:\.gz)?|png|toml|txt))", re.ASCII
 )
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|\S+\.eth", re.ASCII)
-_PART_OF_HELP = 0.6
+_RARE = 3
+"""A word that so few commands have says by itself which of them is meant."""
 _LONGEST_SYMBOL = 6
 _NAMING = frozenset(("of", "for", "named", "called", "wallet", "wallets", "account"))
 
 
-class DeclaredLine(NamedTuple):
-    path: Path
-    words: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
-    """What was said besides, that the line has no place for."""
-    missing: str = ""
-    """What is still to be said, as a question; the line is not whole then."""
-
-    @property
-    def line(self) -> str:
-        return " ".join((*self.path, *self.words))
-
-
 def declared_line(
-    nearest: Ranked,
-    typed: Sequence[str],
+    line: str,
     sentence: Sentence,
+    typed: Sequence[str],
     context: PhraseContext,
     commands: CommandRegistry,
-) -> DeclaredLine:
-    """The line of a command, with every value of the sentence for which it declares a place."""
-    command = commands.paths()[nearest.path]
-    try:
-        lines = _by_row(nearest.path, sentence, context, commands)
-        if not lines:
-            filling = _LineFiller(command, typed, sentence, context, commands)
-            lines = (" ".join((*nearest.path, *filling.words())),)
-    except UnclearSlotError as unclear:
-        return DeclaredLine(nearest.path, missing=unclear.question)
-    line = lines[0]
-    left = unused_of(sentence, [line], context)
-    # An option may be called `until`: to be read is not to be filled.
-    unread = tuple(word for word in left if word not in nearest.read or word in ("until", "till"))
-    count = len(nearest.path)
-    return DeclaredLine(nearest.path, tuple(line.split()[count:]), unread)
+) -> str:
+    """With every value of the sentence for which its command declares a place.
 
-
-def _by_row(
-    path: Path, sentence: Sentence, context: PhraseContext, commands: CommandRegistry
-) -> tuple[str, ...]:
-    """By the grammar's own row where it has one: amounts and conditions need more than a place."""
-    line = _rows(commands).get(path)
-    return () if line is None else filled_row(line, sentence, context)
+    UnclearSlotError asks for what is missing.
+    """
+    said = line.split()
+    paths = commands.paths()
+    count = next((count for count in (2, 1) if tuple(said[:count]) in paths), 0)
+    if not count:
+        return line
+    filling = _LineFiller(
+        (paths[tuple(said[:count])], said[count:]), typed, sentence, context, commands
+    )
+    return " ".join((*said[:count], *filling.words()))
 
 
 @cache
-def _rows(commands: CommandRegistry) -> dict[Path, str]:
-    found: dict[Path, str] = {}
-    for row in line_rows():
-        name, slot, _ = row.line.partition("{")
-        path = commands.path_of(name)
-        if slot and path and len(name.split()) <= len(path):
-            found.setdefault(path, row.line)
+def _holders(commands: CommandRegistry) -> Counter[str]:
+    """How many commands have a word in their name, their flags or their choices."""
+    found: Counter[str] = Counter()
+    for path, command in commands.paths().items():
+        own = [each for each in flat(command.intent.arguments) if not each.inherited]
+        texts = (*path, *(text for each in own for text in (each.name, *each.choices)))
+        found.update({stem(word) for text in texts for word in spelled_words(text)})
     return found
 
 
-def _is_name(word: str, commands: CommandRegistry) -> bool:
+def _is_name(word: str) -> bool:
     """A word that nothing reads may be the name of a wallet, or of a coin."""
-    known = index(commands)
-    declared = stem(word) in known.commands and word not in known.near
-    read = (
-        find_ideas((word,)) or is_plain(word) or symbol_of(word) or says_nothing(word) or declared
-    )
-    return word.isalnum() and not word.isdigit() and not read and len(word) > 1
+    read = find_ideas((word,)) or is_plain(word) or symbol_of(word) or read_duration(f"1{word}")
+    return word.isalnum() and not word.isdigit() and not read
 
 
 class _LineFiller:
@@ -101,23 +73,23 @@ class _LineFiller:
 
     def __init__(
         self,
-        command: Command,
+        named: tuple[Command, Sequence[str]],
         typed: Sequence[str],
         sentence: Sentence,
         context: PhraseContext,
         commands: CommandRegistry,
     ) -> None:
+        command, given = named
         self._command, self._sentence, self._context = command, sentence, context
-        self._index = index(commands)
-        self._rare = self._index.is_rare
+        self._given = list(given)
+        self._holders = _holders(commands)
         self._typed = list(typed)
         self._ideas = frozenset(idea.name for idea in sentence.ideas)
-        self._told = self._ideas - general_ideas()
+        own = {idea.name for idea in find_ideas(spelled_words(command.name))}
+        self._told = self._ideas - own - frozenset(grammar().joining.split())
         self._symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
         self._numbers = [*(token.text for token in sentence.numbers), *sentence.dollars]
-        self._unread = [
-            place for place, word in enumerate(sentence.words) if _is_name(word, commands)
-        ]
+        self._unread = [place for place, word in enumerate(sentence.words) if _is_name(word)]
 
     def words(self) -> Sequence[str]:
         words = [*self._words()]
@@ -132,7 +104,7 @@ class _LineFiller:
             if argument.is_flag:
                 yield from self._flag(argument)
                 continue
-            values = self._values(argument)
+            values = [self._given.pop(0)] if self._given else self._values(argument)
             if not values and argument.value_name not in usual:
                 raise UnclearSlotError(self._question(argument))
             yield from values
@@ -183,7 +155,9 @@ class _LineFiller:
     def _is_described(self, argument: Argument) -> bool:
         """`news of the last hour alone`: most of what its help says, or its rarest words."""
         spelled = spelled_words(argument.help)
-        help_words = {stem(word) for word in spelled if not says_nothing(word)}
+        if self._is_near(argument.name.strip("-")):
+            return True
+        help_words = {stem(word) for word in spelled if not is_plain(word)}
         shared = help_words.intersection(map(stem, self._sentence.words))
         return bool(shared) and len(shared) >= len(help_words) / 2
 
@@ -195,22 +169,24 @@ class _LineFiller:
         known = argument.choices or argument.besides
         own = [each for each in known if f" {' '.join(spelled_words(each))} " in text]
         if argument.is_flag and not self._is_named(argument):
-            own = [each for each in own if self._rare(each)]
+            switches = [each.name for each in flat(self._command.intent.arguments)]
+            own = [each for each in own if self._rare(each) and f"--{each}" not in switches]
         if not own:
             own = [each for each in known if self._is_near(each)]
         if not own and (not argument.is_flag or self._is_named(argument)):
             own = [each for each in argument.choices if self._means(each)]
         # `a koinly csv`: the rarer says more.
-        own.sort(key=self._holders)
-        alone = len(own) == 1 or (own and self._holders(own[0]) < self._holders(own[1]))
+        own.sort(key=lambda each: self._holders[stem(each)])
+        first, second = (self._holders[stem(each)] for each in (own * 2)[:2]) if own else (0, 0)
+        alone = len(own) == 1 or first < second
         return own[:1] if alone else []
 
-    def _holders(self, choice: str) -> int:
-        return self._index.holders(choice)
+    def _rare(self, word: str) -> bool:
+        return self._holders[stem(word)] <= _RARE
 
     def _is_near(self, choice: str) -> bool:
         said = {stem(word) for word in self._sentence.words}
-        near = spelled_words(grammar().near.get(choice, ""))
+        near = spelled_words(grammar().choices.get(choice, ""))
         return any(stem(word) in said for word in near)
 
     def _means(self, choice: str) -> bool:
@@ -220,13 +196,18 @@ class _LineFiller:
     def _values(self, argument: Argument) -> Sequence[str]:
         if argument.value_name in ("name", "value") and self._command.name == "setting":
             return self._setting(argument)
-        if argument.choices or argument.besides:
+        if (argument.choices or argument.besides) and not self._has_own_lines(argument):
             listed = self._choice(argument)
             if listed or argument.choices:
                 return listed
         kind = argument.metavar or argument.name.upper()
         read = _KINDS.get(kind)
         return [] if read is None else read(self, argument)
+
+    def _has_own_lines(self, argument: Argument) -> bool:
+        """`orders stop`, `trade why`: what such a word asks for is ranked by itself."""
+        name = f"{' '.join(self._command.intent.command)} "
+        return not argument.is_flag and any(row.line.startswith(name) for row in line_rows())
 
     def _setting(self, argument: Argument) -> Sequence[str]:
         given = [*self._numbers, *self._symbols, *self._sentence.names]
@@ -240,7 +221,7 @@ class _LineFiller:
         """By the words of its name and of what it means."""
         from zuno_tui.app.settings_rows import MEANS
 
-        said = {stem(word) for word in self._sentence.words if not says_nothing(word)}
+        said = {stem(word) for word in self._sentence.words if not is_plain(word)}
         scores = {
             name: 2 * len(said.intersection(map(stem, spelled_words(name))))
             + len(said.intersection(map(stem, spelled_words(means))))

@@ -6,16 +6,17 @@ with the exact command, and waits for Enter.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.clean_text import NOT_KEPT, looks_secret
-from chain.base.spelling import nearest, one_slip_apart
+from chain.base.spelling import nearest
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Verb
-from zuno_tui.catalog.nearest import Nearest
+from zuno_tui.catalog.declared import declared_line
 from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.catalog.typed_line import (
     BARE_POSITION,
@@ -28,7 +29,7 @@ from zuno_tui.catalog.typed_line import (
 )
 from zuno_tui.intents.arguments import positions_named
 from zuno_tui.intents.context import PhraseContext
-from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intent import Intent, flat
 from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError
 from zuno_tui.intents.pieces import LONGEST_PHRASE, list_names
 from zuno_tui.prompt.create_phrase import parse_create
@@ -36,16 +37,18 @@ from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
+from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, likely_meanings
 from zuno_tui.prompt.slots import Sentence, is_spoken_here, read_sentence
 from zuno_tui.prompt.unused import unused_of
-from zuno_tui.prompt.words import tokens_of
+from zuno_tui.prompt.words import spelled_words, stem, tokens_of
 
-_SHORTEST_MENDED = 4
 _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
 _ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
+_CLEAR, _CLEAR_ACT, _WORTH_ASKING, _LEAST, _LEAST_ASKED = 50, 60, 5, 25, 8
+"""From which share on a line is meant, what is asked about beside it, and what says nothing."""
+_WHICH = "Did you mean one of these?"
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
 
 
@@ -112,18 +115,73 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
             return exact
     elif not by_verb.understood and (language := other_language(text)) is not None:
         return Interpretation(misunderstood=_not_read(language))
-    meaning = sentence_meaning(sentence, context)
-    if meaning is None:
-        found = _nearly(by_verb, words, context, commands)
-    else:
-        found = _of_meaning(meaning, context, commands)
-    if isinstance(by_verb, Misunderstood) and _drops_words(by_verb, found, words, commands):
-        found = Interpretation(misunderstood=by_verb)
-    if isinstance(by_verb, Intent) and found.intents:
-        return found
-    wrong = by_verb if isinstance(by_verb, Misunderstood) else None
-    near = Nearest(found, words, sentence, context, commands).interpretation(wrong)
-    return near or found
+    found = _likeliest(words, sentence, context, commands)
+    if isinstance(by_verb, Misunderstood) and by_verb.understood:
+        wrong = found.misunderstood
+        same = wrong is not None and f"{wrong.understood} ".startswith(f"{by_verb.understood} ")
+        if same or _drops_words(by_verb, found, words, commands):
+            return Interpretation(misunderstood=by_verb)
+    return found
+
+
+class _Likely(NamedTuple):
+    found: Interpretation
+    share: int
+    acts: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it fills a line, and all that was said is in it."""
+        told = self.found.misunderstood is not None and self.found.misunderstood.answered
+        return bool(self.found.intents or told) and not self.found.unused
+
+
+def _likeliest(
+    words: tuple[str, ...], sentence: Sentence, context: PhraseContext, commands: CommandRegistry
+) -> Interpretation:
+    """What is likeliest where it is clear; else a question that names what is near."""
+
+    def fill(line: str, part: Sentence) -> str:
+        return declared_line(line, part, words, context, commands)
+
+    each = (
+        _Likely(_of_meaning(likely.meaning, context, commands), likely.share, likely.acts)
+        for likely in likely_meanings(sentence, context, fill)
+    )
+    first = next(each)
+    clear = _CLEAR_ACT if first.acts else _CLEAR
+    if first.share >= clear and first.is_whole:
+        return first.found
+    near = [other for other in each if other.is_whole and other.share >= _LEAST_ASKED]
+    if first.share < _LEAST:
+        near = [first, *near] if first.share >= _LEAST_ASKED else near
+        first = _Likely(_nearly(words, context, commands), _LEAST, acts=False)
+    near = [other for other in near if _WORTH_ASKING * other.share >= first.share]
+    if not first.acts and first.found.unused and near and not near[0].acts:
+        return near[0].found
+    if first.share >= clear or not near:
+        return first.found
+    return _asked_which([first, *near], sentence) or first.found
+
+
+def _asked_which(likely: Sequence[_Likely], sentence: Sentence) -> Interpretation | None:
+    """Whole lines to choose from; what is denied is not offered."""
+    denied = sentence.has("not", "keep")
+    offered: dict[str, str] = {}
+    told: list[str] = []
+    for each in likely:
+        found = each.found
+        if denied and each.acts:
+            continue
+        offered |= dict(zip((intent.twin for intent in found.intents), found.lines, strict=False))
+        offered |= dict(zip(found.choices, found.lines or found.choices, strict=False))
+        if found.misunderstood is not None and each.is_whole:
+            told.append(found.misunderstood.sentence)
+    if not offered:
+        return None
+    first = likely[0].found
+    question = " ".join((first.question or _WHICH, *told))
+    return Interpretation(question=question, choices=tuple(offered), lines=tuple(offered.values()))
 
 
 def _from_to(intent: Intent, text: str) -> Interpretation | None:
@@ -155,8 +213,17 @@ def _drops_words(
     filled = " ".join((*found.lines, found.question or "")).lower()
     left = (token.text for word in by_verb.unread for token in tokens_of(word))
     unknown = (word for word in left if word.isalpha() and not is_spoken_here(word))
-    dropped = any(word not in filled for word in unknown)
+    declared = _declared(commands.path_of(verb.name), commands)
+    dropped = any(word not in filled and stem(word) not in declared for word in unknown)
     return dropped or (bool(found.intents) and bool(found.unused))
+
+
+def _declared(path: tuple[str, ...], commands: CommandRegistry) -> frozenset[str]:
+    """The words of what a command takes."""
+    command = commands.paths().get(path)
+    known = () if command is None else flat(command.intent.arguments)
+    texts = (text for each in known for text in (each.name, each.help, *each.choices))
+    return frozenset(stem(word) for text in texts for word in spelled_words(text))
 
 
 def _of_meaning(
@@ -168,7 +235,7 @@ def _of_meaning(
     lines = meaning.lines if isinstance(meaning, Lines) else meaning.choices
     intents: list[Intent] = []
     for line in lines:
-        intent = read_line(tuple(line.split()), context, commands)
+        intent = _read_whole(line, context, commands)
         if isinstance(intent, Misunderstood):
             return Interpretation(misunderstood=intent)
         intents.append(intent)
@@ -179,6 +246,24 @@ def _of_meaning(
         return replace(found, runs=found.runs and not left, unused=left)
     choices = tuple(dict.fromkeys(intent.twin for intent in intents))
     return Interpretation(question=meaning.text, choices=choices, lines=lines)
+
+
+def _read_whole(
+    line: str, context: PhraseContext, commands: CommandRegistry
+) -> Intent | Misunderstood:
+    """As the desk reads it, else as a shell does; what only a shell runs is named."""
+    words = tuple(line.split())
+    count = next((count for count in (2, 1) if words[:count] in commands.paths()), 0)
+    path = words[:count]
+    if path in commands.paths(for_shell=True):
+        return for_shell(line)
+    typed = read_line(words, context, commands)
+    if path == ("setting",) and isinstance(typed, Misunderstood):
+        return for_shell(line)
+    if not isinstance(typed, Misunderstood) or not words[count:] or not count:
+        return typed
+    whole = commands.paths()[path].intent.from_words(words[count:])
+    return typed if whole is None or not may_look(whole, commands) else whole
 
 
 def _interpreted(
@@ -206,8 +291,8 @@ def _exact(
     if topic is not None and topic not in commands.phrases():
         return None
     if _unreadable(intent, context) is not None and len(words) > 1:
-        meaning = sentence_meaning(sentence, context)
-        if meaning is not None and not isinstance(meaning, PlainAnswer):
+        likely = next(likely_meanings(sentence, context))
+        if not isinstance(likely.meaning, PlainAnswer):
             return None
     asked = sentence.words[-1:] == ("?",)
     verb, count = commands.verb_at_start(words) or (None, 0)
@@ -218,10 +303,7 @@ def _exact(
         unheld = _held_only([intent], context, commands)
         return unheld or Interpretation((intent,), (line,), runs=True)
     opens = typed_line(intent.twin).startswith("create ") and _unreadable(intent, context) is None
-    if (
-        not (opens or may_look(intent, commands))
-        and sentence_meaning(sentence, context) is not None
-    ):
+    if not (opens or may_look(intent, commands)):
         return None
     if asked and not may_look(intent, commands):
         return Interpretation(question=_IS_QUESTION, choices=(intent.twin,))
@@ -276,25 +358,16 @@ def _refused(text: str, words: tuple[str, ...], commands: CommandRegistry) -> Mi
 
 
 def _nearly(
-    by_verb: Intent | Misunderstood,
-    words: tuple[str, ...],
-    context: PhraseContext,
-    commands: CommandRegistry,
+    words: tuple[str, ...], context: PhraseContext, commands: CommandRegistry
 ) -> Interpretation:
-    """One letter of the first word mended, or the nearest verb, only ever offered for money."""
+    """What reads the first words, else the nearest command, for nothing that moves money."""
+    by_verb = read_line(words, context, commands)
     if not isinstance(by_verb, Misunderstood):
         return _interpreted([by_verb], [" ".join(words)], context, commands)
     if by_verb.understood:
         return Interpretation(misunderstood=by_verb)
     known = commands.phrases()
-    typed = " ".join(words[:2]).lower()
-    near = nearest(typed, known) or nearest(words[0].lower(), known)
-    mended = [word for word in known if one_slip_apart(words[0].lower(), word)]
-    if len(mended) == 1 and len(words[0]) >= _SHORTEST_MENDED and not known[mended[0]].money:
-        meant = (mended[0], *words[1:])
-        intent = read_line(meant, context, commands)
-        if not isinstance(intent, Misunderstood):
-            return _interpreted([intent], [" ".join(meant)], context, commands)
+    near = nearest(" ".join(words[:2]).lower(), known) or nearest(words[0].lower(), known)
     if near is None:
         return Interpretation(misunderstood=by_verb)
     verb = known[near]

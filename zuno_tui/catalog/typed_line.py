@@ -57,7 +57,7 @@ def may_look(intent: Intent, commands: CommandRegistry) -> bool:
 
 
 def for_shell(command: str) -> Misunderstood:
-    return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command)
+    return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command, answered=True)
 
 
 def read_line(

@@ -196,6 +196,8 @@ class Guide(Struct, frozen=True):
     arguing: bool = False
     plan: PlanView | None = None
     applied: bool = False
+    closed: bool = False
+    """Whether the desk could not be opened: nothing is known of positions then."""
     to_collect: Mapping[PositionRef, str] = field(default_factory=dict)
     """Dollars of fees by position, where collecting is worth a word."""
 
@@ -211,6 +213,8 @@ class Guide(Struct, frozen=True):
                 }
                 urgent = _most_urgent(rows) if rows else self.urgent
                 return replace(self, urgent=urgent, to_collect=fees)
+            case OutageChanged(outage):
+                return replace(self, closed=outage is not None and outage.next_at is None)
             case DebateChanged(debate):
                 return replace(self, arguing=debate.ended is None)
             case PlanChanged(plan):
@@ -219,6 +223,8 @@ class Guide(Struct, frozen=True):
 
     @property
     def hint(self) -> str:
+        if self.closed:
+            return ""
         if self.arguing:
             return _ARGUING
         if self.plan is not None and not _went_well(self.plan):

@@ -45,6 +45,7 @@ from zuno_tui.present.words import (
 
 if TYPE_CHECKING:
     # With the past of pools behind it, which the present of a wallet does not need.
+    from chain.positions.by_day import SinceEntry
     from chain.positions.performance import DailyResult, Performance
 
 
@@ -165,12 +166,20 @@ def won_now(
         if account is None or ref not in told:
             continue
         fresh = since_entry(position, account.changes)
-        if isinstance(fresh.against_holding, Unknown):
+        if isinstance(fresh.against_holding, Unknown) or _has_missed(account, fresh):
             told[ref] = replace(told[ref], old=old)
         else:
             present = replace(known, accounts={ref: fresh})
             told[ref] = _won(overview, position, worths[ref], present, unit)
     return told
+
+
+def _has_missed(account: SinceEntry, fresh: SinceEntry) -> bool:
+    """Whether fees were collected that no change tells of yet: what was earned never shrinks."""
+    before, now = account.fees_earned, fresh.fees_earned
+    if isinstance(before, Unknown) or isinstance(now, Unknown):
+        return False
+    return now.value.amount0 < before.value.amount0 or now.value.amount1 < before.value.amount1
 
 
 def _won(

@@ -87,7 +87,8 @@ def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequenc
         )
         lines = [f"swap {number} {common_symbol(sold, context)} {symbol}" for symbol in stables]
         raise UnclearSlotError("For which token?", lines)
-    if len(others) != 1 or _is_bought(sold, sentence) or "from" in sentence.words:
+    wraps = sentence.has("wrap", "unwrap")
+    if len(others) != 1 or wraps or _is_bought(sold, sentence) or "from" in sentence.words:
         raise UnclearSlotError(example)
     return (f"{number} {common_symbol(sold, context)} {common_symbol(others[0], context)}",)
 
@@ -487,9 +488,12 @@ _SPENDERS = {
 }
 
 
+_TAKES_BACK = ("take", "withdraw", "cancel", "undo", "close", "reduce")
+
+
 def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """Of which token, and for whom, a permission is taken back; without these they are listed."""
-    takes = "revoke" in sentence.words or sentence.has("take", "withdraw", "cancel", "undo")
+    takes = "revoke" in sentence.words or sentence.has(*_TAKES_BACK)
     if not takes or len(sentence.symbols) > 1:
         return ("",)
     if sentence.has("except", "not"):

@@ -1,8 +1,8 @@
 """A sentence as the exact command lines it stands for, by the rows of the grammar."""
 
 import re
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
-from zuno_tui.prompt.slots import Sentence, is_look, sentence_of
+from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows
+from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
-from zuno_tui.prompt.words import Idea, LineRow, SentenceToken, Way, fits, grammar, line_rows
+from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
@@ -32,7 +33,6 @@ NOT_WHILE = (
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
 _SLOT = re.compile(r"\{(\w+)\}")
-_VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
 _SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
 _ANDS = _SEPARATORS | {"+", "plus", "or"}
 _THROUGH = frozenset(("to", "through", "thru", "-"))
@@ -53,7 +53,7 @@ _ORDERS = frozenset(
 )
 _STARTING = frozenset(("ask", "not", "should", "except"))
 _MOST_LINES = 40
-_MOST_HINTS = 4
+_SEVERAL = 2
 
 
 class Lines(Struct, frozen=True):
@@ -76,6 +76,12 @@ class PlainAnswer(Struct, frozen=True):
 
 
 Meaning = Lines | PhraseQuestion | PlainAnswer
+Fill = Callable[[str, Sentence], str]
+"""A line without slots, with what its command takes of a sentence."""
+
+
+def _as_it_is(line: str, _sentence: Sentence) -> str:
+    return line
 
 
 def _unread_words(typed: str) -> str:
@@ -84,9 +90,45 @@ def _unread_words(typed: str) -> str:
     return f"I cannot read '{typed}'. Write the number alone."
 
 
-def sentence_meaning(sentence: Sentence, context: PhraseContext) -> Meaning | None:
-    """None where no row fits. NotReadYetError says what must be read first."""
-    asked = "?" in sentence.words
+class LikelyMeaning(NamedTuple):
+    meaning: Meaning
+    share: int = 100
+    """How likely it is what was meant, in percent."""
+    acts: bool = False
+
+
+def likely_meanings(
+    sentence: Sentence, context: PhraseContext, fill: Fill = _as_it_is
+) -> Iterator[LikelyMeaning]:
+    """The likeliest first. NotReadYetError says what must be read first."""
+    settled = _settled(sentence, context, fill)
+    if settled is not None:
+        yield LikelyMeaning(settled)
+        return
+    for likely in _of_rows(said_of(sentence, context), sentence, context, fill):
+        if likely.meaning == PhraseQuestion(ONE_AT_A_TIME):
+            each = _each_at_a_time(sentence, context, fill)
+            yield LikelyMeaning(PhraseQuestion(ONE_AT_A_TIME, each))
+            return
+        yield likely
+
+
+def _of_rows(
+    said: frozenset[str], sentence: Sentence, context: PhraseContext, fill: Fill
+) -> Iterator[LikelyMeaning]:
+    for place, (row, share) in enumerate(ranked_rows(said)):
+        try:
+            meaning = _of_row(row, said, sentence, context, fill)
+            meaning = _with_all_used(meaning, sentence, context)
+        except NotReadYetError:
+            if place == 0:
+                raise
+            continue
+        yield LikelyMeaning(meaning, share, row.acts)
+
+
+def _settled(sentence: Sentence, context: PhraseContext, fill: Fill) -> Meaning | None:
+    """What is asked back whatever is meant, or several things at once, each by itself."""
     whole = [token for token in sentence.numbers if token.is_whole]
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
@@ -94,33 +136,12 @@ def sentence_meaning(sentence: Sentence, context: PhraseContext) -> Meaning | No
         return PhraseQuestion(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
         return PhraseQuestion(_unread_words(sentence.unread))
+    asked = "?" in sentence.words
     asked_back = _unless(sentence, asked=asked) or span_question(sentence, context)
-    if asked_back is not None:
-        return asked_back
     clauses = _clauses(sentence, context)
-    if len(clauses) > 1:
-        return _with_all_used(_by_clauses(clauses, context), sentence, context)
-    meaning = _meaning(sentence, context, asked=asked)
-    if meaning == PhraseQuestion(ONE_AT_A_TIME):
-        return PhraseQuestion(ONE_AT_A_TIME, _each_at_a_time(sentence, context))
-    return _with_all_used(meaning, sentence, context)
-
-
-class LikelyRow(NamedTuple):
-    line: str
-    needs: tuple[str, ...]
-    """The ideas of its likeliest way, and those that speak for it beside them."""
-    hints: frozenset[str]
-    verb: str
-
-
-def likely_row(sentence: Sentence, context: PhraseContext) -> LikelyRow | None:
-    ideas = _ideas(sentence, context, asked="?" in sentence.words)
-    row = _best_row(ideas)
-    if row is None:
-        return None
-    way = max((way for way in row.ways if fits(way, ideas)), key=_weight)
-    return LikelyRow(row.line, way.needs, ideas & row.vocabulary.difference(way.needs), row.verb)
+    if asked_back is not None or len(clauses) < _SEVERAL:
+        return asked_back
+    return _with_all_used(_by_clauses(clauses, context, fill), sentence, context)
 
 
 def _unless(sentence: Sentence, *, asked: bool) -> PhraseQuestion | None:
@@ -151,9 +172,7 @@ def span_question(sentence: Sentence, context: PhraseContext) -> PhraseQuestion 
     return None
 
 
-def _with_all_used(
-    meaning: Meaning | None, sentence: Sentence, context: PhraseContext
-) -> Meaning | None:
+def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext) -> Meaning:
     """A line that leaves out what carries a value is a question about it."""
     if meaning == PlainAnswer(NOTHING_DONE):
         ids = set(map(position_label, sentence.ids))
@@ -199,25 +218,36 @@ def filling_verbs() -> frozenset[str]:
     return frozenset(verb for verb in verbs if not is_look(verb))
 
 
-def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Meaning | None:
-    ideas = _ideas(sentence, context, asked=asked)
-    row = _best_row(ideas)
-    if row is None:
-        return None
-    if row.line.startswith("= "):
-        return PlainAnswer(row.line[2:])
-    if row.line.startswith("? "):
-        return PhraseQuestion(row.line[2:])
-    held_back = _held_back(row, sentence, ideas)
+def _meaning(sentence: Sentence, context: PhraseContext, fill: Fill) -> Meaning:
+    said = said_of(sentence, context)
+    return _of_row(ranked_rows(said)[0].row, said, sentence, context, fill)
+
+
+def _of_row(
+    row: LineRow, said: frozenset[str], sentence: Sentence, context: PhraseContext, fill: Fill
+) -> Meaning:
+    if row.is_answered:
+        text, plainly = row.line[2:], row.line[0] == "=" and not _has_figures(sentence)
+        return PlainAnswer(text) if plainly or text == NOTHING_DONE else PhraseQuestion(text)
+    held_back = _held_back(row, sentence, said)
     wished = held_back == _not_later(sentence) and _is_wish(sentence)
     if held_back is not None and not wished:
         return held_back
     try:
-        lines = filled_row(row.line, sentence, context)
+        if "{" in row.line:
+            lines = filled_row(row.line, sentence, context)
+        else:
+            lines = (fill(row.line, sentence),)
     except UnclearSlotError as unclear:
         return held_back or PhraseQuestion(unclear.question, unclear.choices)
     offer = order_instead(lines, sentence, context) if wished else None
     return Lines(lines) if offer is None else PhraseQuestion(offer.text, offer.choices)
+
+
+def _has_figures(sentence: Sentence) -> bool:
+    """Values that an answer would pass over, and a question names."""
+    figures = sentence.numbers, sentence.amounts, sentence.percents, sentence.dollars
+    return any(figures) or sentence.fee is not None or bool(sentence.described)
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
@@ -226,15 +256,16 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if "except" in ideas and "{several}" not in row.line and not is_look(verb):
         # Only a list of positions can be told without some of them.
         return PhraseQuestion(ONE_AT_A_TIME)
-    if row.conditional and verb in ("order", "alert") and "not" in ideas:
+    if row.is_conditional and verb in ("order", "alert") and "not" in ideas:
         return PhraseQuestion(NOT_WHILE)
-    if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
+    if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
     reminded = "notify" in ideas and verb not in ("ack", "alert")
     later = reminded or clock_times(sentence) or not ideas.isdisjoint(("if", "later"))
+    later = later and verb != "setting"
     return denied or (_not_later(sentence) if later and not is_look(verb) else None)
 
 
@@ -260,13 +291,13 @@ _DENYING = frozenset(("keep", "cancel", "show", "undo", "agree"))
 
 
 def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
-    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
+    denied = "not" in ideas or ("keep" in ideas and "orders" not in ideas and not sentence.percents)
     return denied and "#wrapping" not in ideas
 
 
 def _asks_for_several(sentence: Sentence, ideas: frozenset[str], verb: str) -> bool:
     """Two orders in one, or several positions of which some are left out."""
-    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend", "safe execute"):
         return True
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     some_denied = len(sentence.ids) > 1 and (_is_denied(sentence, ideas) or left_out)
@@ -305,46 +336,14 @@ def filled_row(line: str, sentence: Sentence, context: PhraseContext) -> tuple[s
     return tuple(_TAKEN_WHOLE.sub(r"close \1", each) for each in plain)
 
 
-@lru_cache(maxsize=64)
-def _best_row(ideas: frozenset[str]) -> LineRow | None:
-    best, highest = None, 0
-    asked = bool(ideas & {"?", "how_to"}) or (
-        "should" in ideas and not ideas & {"#range", "#width"}
-    )
-    for row in line_rows():
-        look = row.verb in ("=", "?") or is_look(row.verb) or row.conditional
-        if asked and not look:
-            continue
-        score = max((_score(way, row, ideas) for way in row.ways if fits(way, ideas)), default=0)
-        if score > highest:
-            best, highest = row, score
-    return best
-
-
-def _score(way: Way, row: LineRow, ideas: frozenset[str]) -> int:
-    return _weight(way) + min(_MOST_HINTS, len(ideas & row.vocabulary.difference(way.needs)))
-
-
-def _weight(way: Way) -> int:
-    """A verb says more than what it is about, and that more than a number."""
-    verbs = grammar().verbs
-    return sum(
-        _SLOT_WEIGHT
-        if term[0] in "#?"
-        else _VERB_WEIGHT
-        if term in verbs and term != "show"
-        else _IDEA_WEIGHT
-        for term in way.needs
-    )
-
-
-def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozenset[str]:
+def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
+    """The ideas of a sentence, what it names, and the words that nothing reads."""
     try:
         meant = positions_meant(sentence, context)
     except NotReadYetError:
         meant = PositionsMeant(named=True)
     flags = {
-        "?": _is_question(sentence, asked=asked),
+        "?": _is_question(sentence, asked="?" in sentence.words),
         "#id": bool(sentence.ids),
         "#ids": len(sentence.ids) > 1,
         "#position": meant.named,
@@ -361,6 +360,7 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#range": two_prices(sentence) is not None,
         "#width": width(sentence) is not None,
         "#time": sentence.seconds is not None,
+        "#level": _is_level(sentence),
         "#signed": any(token.sign for token in sentence.numbers),
         "#day": bool(sentence.days),
         "#name": bool(sentence.names),
@@ -381,7 +381,31 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         if idea.name not in ("not", "keep")
         or not (words[idea.place - 1 : idea.place] in _LEAVING_OUT or _goes_on(words, idea))
     }
-    return frozenset(named | {name for name, holds in flags.items() if holds})
+    flagged = {name for name, holds in flags.items() if holds}
+    head = {f"@{word}" for word in words[:1] if word in _heads()}
+    return frozenset(named | flagged | head | {*_unread_stems(words)})
+
+
+@cache
+def _heads() -> frozenset[str]:
+    """The words that lines begin with; typed first, they say more."""
+    return frozenset(row.line.split()[0] for row in line_rows())
+
+
+_SIDES = ("below", "above", "falls", "rises", "stop_loss", "take_profit", "down_to")
+
+
+def _is_level(sentence: Sentence) -> bool:
+    """`under 2900`, `drops to $2k`: a price that is waited for."""
+    return bool(sentence.numbers or sentence.dollars) and sentence.has(*_SIDES)
+
+
+def _unread_stems(words: Sequence[str]) -> Iterator[str]:
+    """Words that stand for no idea, by their stem."""
+    for word in words:
+        known = find_ideas((word,)) or is_plain(word) or symbol_of(word)
+        if word.isalpha() and len(word) > 1 and not known:
+            yield f"~{stem(word)}"
 
 
 def _goes_on(words: Sequence[str], idea: Idea) -> bool:
@@ -403,15 +427,15 @@ def _is_question(sentence: Sentence, *, asked: bool) -> bool:
 
 
 def _by_clauses(
-    clauses: Sequence[tuple[SentenceToken, ...]], context: PhraseContext
-) -> Meaning | None:
+    clauses: Sequence[tuple[SentenceToken, ...]], context: PhraseContext, fill: Fill
+) -> Meaning:
     """Each clause with its own positions; where one of them is not clear, none is done."""
     lines: list[str] = []
     denied: set[PositionRef] = set()
     acted: set[PositionRef] = set()
     for clause in clauses:
         sentence = sentence_of(clause, context)
-        meaning = _meaning(sentence, context, asked=False)
+        meaning = _meaning(sentence, context, fill)
         if sentence.has("not", "except", "keep") and not sentence.has("cancel"):
             denied.update(sentence.ids)
             continue
@@ -443,7 +467,7 @@ def _clauses(sentence: Sentence, context: PhraseContext) -> tuple[tuple[Sentence
     )
 
 
-def _each_at_a_time(sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+def _each_at_a_time(sentence: Sentence, context: PhraseContext, fill: Fill) -> tuple[str, ...]:
     """The lines of what is said behind each `and`, comma or `then`, where each is clear."""
     starts = [idea.place for idea in sentence.verbs if idea.name != "show"]
     cuts = [at for at in starts if at and sentence.words[at - 1] in _SEPARATORS]
@@ -451,7 +475,7 @@ def _each_at_a_time(sentence: Sentence, context: PhraseContext) -> tuple[str, ..
     lines: list[str] = []
     for start, end in ends:
         clause = sentence_of(_without_ends(sentence.tokens[start:end]), context)
-        found = _with_all_used(_meaning(clause, context, asked=False), clause, context)
+        found = _with_all_used(_meaning(clause, context, fill), clause, context)
         if not isinstance(found, Lines) or clause.has("it", "them") or not cuts:
             return ()
         lines += found.lines

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -72,78 +72,24 @@ class SentenceToken(NamedTuple):
         return None if self.number is None else read_position_ref(self.text)
 
 
-class Way(NamedTuple):
-    """Ideas that must all occur, and sets of ideas of which none may."""
-
-    needs: tuple[str, ...]
-    excludes: tuple[Way, ...] = ()
-
-
-class GrammarRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """Ways to say a line, written as in the grammar's file."""
-
-    say: str
-    hints: str = ""
-    """Ideas that speak for this row beside one of its ways."""
-    unless: str = ""
-    conditional: bool = False
-    """Whether a condition is part of what is said, as in `tell me when`."""
-
-
-class LineRow(NamedTuple):
-    line: str
-    ways: tuple[Way, ...]
-    vocabulary: frozenset[str]
-    conditional: bool
-
-    @property
-    def verb(self) -> str:
-        # `orders` and `cancel` are looks, `orders stop` and `cancel order 2` are not.
-        several = self.line.startswith(("orders ", "cancel "))
-        return self.line.partition("{")[0].strip() if several else self.line.split()[0]
-
-
 class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     looks: frozenset[str]
     dropped: str
     same: str
     leads: str
     plain: str
-    silent: str
     joining: str
-    near: dict[str, str]
+    needs: dict[str, str]
+    choices: dict[str, str]
+    """Other words for what an option may be."""
     verbs: dict[str, str]
     words: dict[str, str]
-    rows: dict[str, GrammarRow]
 
 
 @cache
 def grammar() -> Grammar:
     text = files("zuno_tui.prompt").joinpath("grammar.toml").read_text("utf-8")
     return convert(tomllib.loads(text), Grammar)
-
-
-@cache
-def line_rows() -> tuple[LineRow, ...]:
-    return tuple(_line_row(line, row) for line, row in grammar().rows.items())
-
-
-def _line_row(line: str, row: GrammarRow) -> LineRow:
-    unless = tuple(map(_way, filter(None, row.unless.split(";"))))
-    ways = tuple(_way(way) for way in row.say.split(";"))
-    vocabulary = frozenset((*row.hints.split(), *(term for way in ways for term in way.needs)))
-    excluded = tuple(way._replace(excludes=(*way.excludes, *unless)) for way in ways)
-    return LineRow(line, excluded, vocabulary, row.conditional)
-
-
-def _way(text: str) -> Way:
-    terms = text.split()
-    excluded = (Way((term[1:],)) for term in terms if term.startswith("-"))
-    return Way(tuple(term for term in terms if not term.startswith("-")), tuple(excluded))
-
-
-def fits(way: Way, ideas: frozenset[str]) -> bool:
-    return ideas.issuperset(way.needs) and not any(fits(each, ideas) for each in way.excludes)
 
 
 def tokens_of(text: str) -> tuple[SentenceToken, ...]:
@@ -153,7 +99,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
-    known = _with_verb_mended(list(_without_dropped(raw)))
+    known = _with_verb_mended([_mended(token) for token in _without_dropped(raw)])
     return _with_shared_scale(tuple(_with_number_words(known)))
 
 
@@ -180,6 +126,27 @@ def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     return mended if len(near) == 1 else tokens
 
 
+def _mended(token: SentenceToken) -> SentenceToken:
+    """`balnce`: a word that is one slip from only one other; verbs are mended more carefully."""
+    word = token.text
+    if len(word) < _SHORTEST_MENDED or not word.isalpha() or is_spoken(word):
+        return token
+    return SentenceToken(_meant_word(word) or word)
+
+
+@lru_cache(maxsize=256)
+def _meant_word(word: str) -> str | None:
+    known = _topic_words() | _verb_words()
+    near = [each for each in known if one_slip_apart(word, each)]
+    return near[0] if len(near) == 1 and near[0] not in _verb_words() else None
+
+
+@cache
+def _topic_words() -> frozenset[str]:
+    forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
+    return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
+
+
 @cache
 def _single_words() -> frozenset[str]:
     return frozenset(word for forms in _forms().values() for form, _ in forms for word in form)
@@ -187,8 +154,12 @@ def _single_words() -> frozenset[str]:
 
 def is_spoken(word: str) -> bool:
     """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
-    known = _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
-    return is_plain(word) or not known.isdisjoint((word, *stems_of(word)))
+    return is_plain(word) or not _spoken_words().isdisjoint((word, *stems_of(word)))
+
+
+@cache
+def _spoken_words() -> frozenset[str]:
+    return _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
 
 
 def is_plain(word: str) -> bool:
@@ -387,9 +358,6 @@ def _forms() -> dict[str, list[Form]]:
             words = tuple(_form_words(form))
             if words and name not in names.setdefault(words, []):
                 names[words].append(name)
-    rows = " ".join(f"{row.say} {row.hints} {row.unless}" for row in known.rows.values())
-    for literal in {*re.findall(r"(?<![#\w])[a-z]\w*", rows)}.difference(known.words, known.verbs):
-        names.setdefault((literal,), []).append(literal)
     by_first: dict[str, list[Form]] = {}
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
@@ -406,3 +374,15 @@ def _form_words(form: str) -> Iterator[str]:
     for word in form.split():
         if word not in _dropped():
             yield from _same().get(word, [word])
+
+
+_ENDING = re.compile(r"(?:ies|ing|ed|es|s|ly|e|y)$")
+_SHORTEST_STEM, _SHORTEST_WITH_ENDING = 3, 4
+
+
+@cache
+def stem(word: str) -> str:
+    if len(word) < _SHORTEST_WITH_ENDING:
+        return word
+    short = _DOUBLED.sub(r"\1", _ENDING.sub("", word))
+    return short if len(short) >= _SHORTEST_STEM else word

@@ -10,7 +10,6 @@ from chain.contracts.abi import AbiError
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
-from chain.contracts.storage import PositionInfo
 from chain.protocols import custody
 from chain.protocols.custody import Custody
 from chain.protocols.pool import PoolSnapshot
@@ -55,7 +54,8 @@ class V4Reader:
         self._identities: dict[PositionRef, PositionIdentity] = {}
         self._mistaken: set[PositionRef] = set()
         self._owners: dict[PositionRef, Address | None] = {}
-        self._infos: dict[PositionRef, PositionInfo | None] = {}
+        self._infos: dict[PositionRef, bool | None] = {}
+        """Whether it has a subscriber, once it is known where it is; None once it is burned."""
         self._approved: dict[PositionRef, Address | None] = {}
         self._subscribers: dict[PositionRef, Address | None] = {}
         self._hook_codes: dict[Address, bytes] = {}
@@ -146,8 +146,8 @@ class V4Reader:
         return custody.about(self._position_manager, selector, v4_token_id(ref))
 
     def _may_have_subscriber(self, ref: PositionRef) -> bool:
-        info = self._infos.get(ref)
-        return ref in self._subscribed if info is None else info.has_subscriber
+        told = self._infos.get(ref)
+        return ref in self._subscribed if told is None else told
 
     def _take_owner(self, ref: PositionRef, outcome: CallOutcome) -> None:
         self._owners[ref] = custody.decode_owner(outcome)
@@ -177,4 +177,4 @@ class V4Reader:
             self._mistaken.add(ref)
             del self._identities[ref]
             return
-        self._infos[ref] = info
+        self._infos[ref] = None if info is None else info.has_subscriber

@@ -328,3 +328,16 @@ def test_an_exit_without_its_entry_is_named_until_it_is_resolved(desk: Desk) -> 
     assert (resolved.code, resolved.out) == (0, "")
     assert desk.here("outbox", "resolve").code == REFUSED
     assert desk.here("outbox").words == ""
+
+
+def test_with_two_approvals_open_apply_asks_for_a_name(desk: Desk) -> None:
+    for state in ("healthy", "native"):
+        desk.approved("collect", str(desk.token_id(state)))
+    both = [
+        desk.here("collect", str(desk.token_id(state)), "--json").data["planId"]
+        for state in ("healthy", "native")
+    ]
+    asked = desk.here("apply")
+
+    assert asked.code == REFUSED
+    assert all(f"apply {plan_id}" in asked.words for plan_id in both)

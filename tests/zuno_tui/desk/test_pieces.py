@@ -21,6 +21,7 @@ from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
     DebateChanged,
     Event,
+    OutageChanged,
     PlanChanged,
     PositionsChanged,
     ProseHeard,
@@ -30,6 +31,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.jobs import Jobs, one_line
 from zuno_tui.desk.pages import record_rows
 from zuno_tui.desk.reading import remember, remembered_view
+from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import (
     ApprovalView,
     DebateView,
@@ -209,6 +211,15 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         guide = guide.after_event(event)
         assert expected in guide.hint
         assert len(guide.hint) <= ROOM_FOR_A_HINT
+
+
+def test_a_desk_that_is_not_open_hints_at_nothing_of_the_one_before() -> None:
+    outage = OutageView("The desk is not open on Base", "No RPC endpoint is known.", "", since=0.0)
+    rows = PositionsChanged(PositionsView(rows=(row(9, "out of range"),)))
+    guide = Guide().after_event(rows).after_event(OutageChanged(outage))
+
+    assert guide.hint == ""
+    assert "#9 is out" in guide.after_event(OutageChanged(None)).hint
 
 
 def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:

@@ -155,6 +155,8 @@ def test_a_history_is_of_the_days_the_program_and_the_wallet_that_are_named(
         ("make a new wallet", "zuno wallet new"),
         ("invite a scout to the mesh", "zuno mesh invite scout"),
         ("start the monitor", "zuno monitor"),
+        ("list my wallets", "zuno wallet list"),
+        ("which wallet am i using", "zuno wallet list"),
         ("can i see it in the browser", "zuno serve"),
     ],
 )
@@ -198,7 +200,6 @@ ASKS = "asks"
         ("collect 26-27", "collect 26 27"),
         ("watch only 26 37", "watch-ids 26 37"),
         ("increase 27: 1 weth", "increase 27 1 WETH"),
-        ("range for 27: 2900 - 3300", "move 27 2900 3300"),
         ("remove alert 2", "alert remove 2"),
         ("remove price alert 1", "alert remove 1"),
         ("cancel alert 1", "alert remove 1"),
@@ -475,9 +476,8 @@ def test_which_order_is_meant_is_never_guessed(said: str) -> None:
         ("cancel my standing order", "zuno orders"),
         ("list open orders", "zuno orders"),
         ("show my hedges", "zuno trade status"),
-        ("list my wallets", "zuno portfolio"),
-        ("which wallet am i using", "zuno setting"),
         ("what did i make today", "zuno earned today"),
+        ("range for 27: 2900 - 3300", "zuno range 27 2900 3300"),
         ("should i go short on btc", "zuno trade WBTC"),
     ],
 )
