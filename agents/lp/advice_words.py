@@ -134,7 +134,7 @@ def covered_words(edge_7d: float | None) -> str:
 
 
 def coverage_statement(option: str, edge_7d: float | None) -> Statement:
-    """The same, and whether that pays; dollars above what was ever measured are said to be."""
+    """The same, and whether that pays; what is above all that was measured is said to be cut."""
     words = covered_words(edge_7d)
     if edge_7d is None:
         return Statement(words)
@@ -143,7 +143,7 @@ def coverage_statement(option: str, edge_7d: float | None) -> Statement:
         return Statement(f"{words}: a net loss for liquidity providers", claims)
     if edge_7d > MOST_EDGE_MEASURED:
         most = f"{100 * MOST_EDGE_MEASURED:.0f}%"
-        words = f"{words}; dollars are computed as if it were {most}, the most we have measured"
+        words = f"{words}; we forecast with at most {most}"
     return Statement(words, claims)
 
 

@@ -16,6 +16,7 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text
+from zuno_tui.present.pages.export import ExportedPlan, ExportedStep, export_page
 from zuno_tui.present.receipt_lines import page_text
 
 
@@ -43,6 +44,24 @@ async def export_approval(
         document=document,
         exact=True,
         remarks=(*page_text(page), *_terms(approval, dispatch)),
+        view=export_page(_exported(session, approval, dispatch, for_safe=for_safe)),
+    )
+
+
+def _exported(
+    session: Session, approval: Approval, dispatch: Dispatch, *, for_safe: bool
+) -> ExportedPlan:
+    return ExportedPlan(
+        plan_id=approval.plan_id,
+        headline=approval.headline,
+        coin=session.network.native_symbol,
+        sender=dispatch.sender,
+        for_safe=for_safe,
+        expires_at=approval.bounds.expires_at,
+        steps=tuple(
+            ExportedStep(step.title, step.transaction.to, step.transaction.value, step.deadline)
+            for step in dispatch.steps
+        ),
     )
 
 

@@ -51,7 +51,9 @@ async def page_of(answering: Answering, session: Session, intent: Intent, now: f
     with page_frame(_FRAME_CELLS):
         answer = await answering(session, intent)
     if answer.exact:
-        answer = replace(answer, lines=(_written(session.home, intent, answer, now),))
+        saved = _written(session.home, intent, answer, now)
+        remarks = answer.remarks if answer.view is None else (saved, *answer.remarks)
+        answer = replace(answer, lines=(saved,), remarks=remarks)
     lines = (part for line in answer.page for part in line.splitlines() or ("",))
     cleaned = tuple(clean_line(line) for line in lines)
     return PageReady(intent.twin, cleaned[:_MOST_LINES], answer.whole_view)

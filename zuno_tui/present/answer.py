@@ -30,7 +30,7 @@ class CommandAnswer(Struct, frozen=True):
     """Whether the lines are a file for a program, which no terminal may break."""
     view: Page | None = None
     """What people see, in a shell and on the screen alike; lines and heading where there is
-    none."""
+    none. Of what is a file, too, unless the output goes into one."""
 
     @property
     def page(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def print_answer(answer: CommandAnswer, *, as_json: bool) -> int:
     """The data to stdout and the words to stderr; its exit code."""
     if as_json:
         print_json(answer.document)
-    elif answer.view is not None:
+    elif answer.view is not None and (sys.stdout.isatty() or not answer.exact):
         # Drawing is not loaded for what a program reads.
         from zuno_tui.present.pages.page import page_text
 

@@ -550,21 +550,21 @@ def _span(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-_FULL, _HALF = "━", "╸"
+_FULL, _HALF, _RIGHT_HALF = "━", "╸", "╺"
 _FIGURE = 9
 _SHORTEST_DAYS = 4
 _CENT = 0.01
 
 
 def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "") -> list[Line]:
-    """A line a day: its name, a bar and a figure for fees, the same for LVR, and the net."""
+    """A line a day: its name, a figure and a bar for fees, the same for LVR, and the net."""
     label = max(len(day) for day, _, _ in days)
     room = max(_SHORTEST_DAYS, (width - label - 3 * (_FIGURE + 1) - 4) // 2)
     most = max((max(fees, lvr) for _, fees, lvr in days), default=0.0) or 1.0
     head = (
         " " * (label + 2)
-        + f"{f'FEES {unit}'.strip():>{room + 1 + _FIGURE}}"
-        + f"  {f'LVR {unit}'.strip():>{room + 1 + _FIGURE}}"
+        + f"{f'FEES {unit}'.strip():>{_FIGURE}} {'':<{room}}"
+        + f"  {f'LVR {unit}'.strip():>{_FIGURE}} {'':<{room}}"
         + f"{f'NET {unit}'.strip():>{_FIGURE + 1}}"
     )
     small = _are_small(max(fees, lvr) for _, fees, lvr in days)
@@ -575,10 +575,10 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
         lines.append(
             (
                 StyledText(f"{day:<{label}}  ", "dim"),
+                StyledText(f"{amount_figure(fees, small=small):>{_FIGURE}} "),
                 StyledText(thin_bar(fees / most, room), "good"),
-                StyledText(f" {amount_figure(fees, small=small):>{_FIGURE}}  "),
+                StyledText(f"  {amount_figure(lvr, small=small):>{_FIGURE}} "),
                 StyledText(thin_bar(lvr / most, room), "bad"),
-                StyledText(f" {amount_figure(lvr, small=small):>{_FIGURE}}"),
                 StyledText(f"{_signed(net, small=small):>{_FIGURE + 1}}", tone),
             )
         )
@@ -593,9 +593,9 @@ def _days_together(days: Sequence[tuple[str, float, float]], label: int, room: i
     net = fees - lvr
     small = _are_small(max(fees, lvr) for _, fees, lvr in days)
     return (
-        StyledText(f"{'sum':<{label}}  {'':<{room}} ", "dim"),
-        StyledText(f"{amount_figure(fees, small=small):>{_FIGURE}}  {'':<{room}} ", "strong"),
-        StyledText(f"{amount_figure(lvr, small=small):>{_FIGURE}}", "strong"),
+        StyledText(f"{'sum':<{label}}  ", "dim"),
+        StyledText(f"{amount_figure(fees, small=small):>{_FIGURE}} {'':<{room}}  ", "strong"),
+        StyledText(f"{amount_figure(lvr, small=small):>{_FIGURE}} {'':<{room}}", "strong"),
         StyledText(f"{_signed(net, small=small):>{_FIGURE + 1}}", "good" if net >= 0 else "bad"),
     )
 
@@ -631,6 +631,16 @@ def thin_bar(part: float, room: int) -> str:
     """As thin as a line: bars of one day do not touch those of the next."""
     full, rest = divmod(max(0, min(room * 2, round(part * room * 2))), 2)
     return (_FULL * full + _HALF * rest).ljust(room)
+
+
+def either_side(part: float, room: int, *, loses: bool) -> tuple[str, str]:
+    """A bar that grows from the middle, to the left for a loss: what stands before and after it."""
+    before = (room - 1) // 2
+    after = room - 1 - before
+    if not loses:
+        return " " * before, thin_bar(part, min(before, after)).ljust(after)
+    drawn = thin_bar(part, before).rstrip()
+    return drawn[::-1].replace(_HALF, _RIGHT_HALF).rjust(before), " " * after
 
 
 def amount_figure(value: float, *, small: bool = False) -> str:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.units import Known, Quantity, Units, Unknown
 from chain.math.liquidity import Amounts
@@ -15,7 +16,14 @@ from zuno_tui.present.charts import plain
 from zuno_tui.present.document import document
 from zuno_tui.present.output import json_text
 from zuno_tui.present.pages.balances import TokenBalance, WalletBalances, balances_page
-from zuno_tui.present.pages.page import draw_page, page_text
+from zuno_tui.present.pages.page import (
+    Page,
+    PageCell,
+    PageTable,
+    draw_page,
+    page_columns,
+    page_text,
+)
 from zuno_tui.present.terminal import Terminal, cell_width
 
 STRANGE = "\x1b[31m流動性 of somebody who wrote a whole sentence\u202e"
@@ -88,6 +96,43 @@ def test_no_line_is_longer_than_its_page_and_no_cell_is_lost(
         assert wanted in words
     assert not set("\x1b\u202e") & set(words)
     assert ("$" in words) is (unit is WorthUnit.USD)
+
+
+def test_losses_grow_to_the_left_of_nothing_and_gains_to_the_right() -> None:
+    rows = (
+        (PageCell("a"), PageCell("+4.00", "good", 1.0)),
+        (PageCell("b"), PageCell("−2.00", "bad", 0.5)),
+        (PageCell("c"), PageCell("–", "dim")),
+    )
+    drawn = [plain(line) for line in draw_page(_table_of(rows), 40)]
+    won, lost, unknown = drawn[1:4]
+    assert won.index("│") == lost.index("│"), "one line that is nothing"
+    assert "━" not in won[: won.index("│")]
+    assert "━" not in lost[lost.index("│") :]
+    assert won.count("━") > lost.count("━") > 1
+    assert "│" not in unknown
+    only_won = [plain(line) for line in draw_page(_table_of(rows[:1]), 40)]
+    assert "│" not in only_won[1]
+
+
+def _table_of(rows: tuple[tuple[PageCell, ...], ...]) -> Page:
+    return Page("", ((PageTable(page_columns("NAME", "PROFIT>"), rows),),))
+
+
+def test_a_balance_is_told_with_its_share_of_what_has_a_price() -> None:
+    held = replace(
+        _held(WorthUnit.USD),
+        balances=(
+            _balance("WETH", 10**18, Fraction(3_000)),
+            _balance("USDC", 10**21, Fraction(1)),
+            _balance(STRANGE, 10**30, None),
+        ),
+    )
+    lines = [plain(line) for line in draw_page(balances_page(held, "Base"), 118)]
+    (head,) = [line for line in lines if "SHARE" in line]
+    shares = [float(word[:-1]) for line in lines for word in line.split() if word.endswith("%")]
+    assert head.index("VALUE") < head.index("SHARE") < head.index("PRICE FROM")
+    assert shares == [75, 25]
 
 
 def test_a_shell_without_colours_gets_the_lines_of_the_screen() -> None:

@@ -154,7 +154,7 @@ async def test_dollars_above_what_was_measured_say_so() -> None:
         words = " ".join(reasons(plan, plan_pools(plan)))
         assert plan.pools[0].edge_7d is not None
         assert (plan.pools[0].edge_7d > MOST_EDGE_MEASURED) is told
-        assert ("the most we have measured" in words) is told
+        assert ("we forecast with at most" in words) is told
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,22 @@ def test_a_hash_is_short_a_link_or_whole_by_what_the_terminal_can() -> None:
     assert copied_hashes(result.sent) == f"{known.url}\n{unknown.hash}"
 
 
+@pytest.mark.parametrize("width", [50, 75, 120])
+def test_what_was_sent_is_told_whole_however_narrow_it_is(width: int) -> None:
+    assert APPLIED.result is not None
+    step = "close #26, sell 1.2 WETH, open 2,910.3 – 3,290.1 in WETH/USDC 0.05%"
+    sent = tuple(replace(each, step=step) for each in APPLIED.result.sent)
+
+    result = replace(APPLIED.result, lines=(), sent=sent)
+    lines = [line.plain for line in applied_lines(APPLIED, result, width, links=True)]
+
+    assert max(map(len, lines)) <= width
+    told = "\n".join(lines)
+    for words in step.split():
+        assert told.count(words) >= len(sent)
+    assert told.count("block ") >= len([each for each in sent if each.block is not None])
+
+
 def test_steps_of_one_transaction_share_what_becomes_of_it() -> None:
     together = replace(APPROVAL, as_one=True)
     count = len(APPROVAL.steps)

@@ -18,7 +18,7 @@ from zuno_tui.present.pages.page import (
     Words,
     page_columns,
 )
-from zuno_tui.present.words import amount_of, worth
+from zuno_tui.present.words import amount_of, percent, worth
 
 
 class TokenBalance(Struct, frozen=True):
@@ -64,8 +64,10 @@ def _table(held: WalletBalances) -> PageTable:
     unit = held.unit
     ranked = sorted(held.balances, key=_size, reverse=True)
     parts = bar_parts([each.value for each in ranked])
+    known = total([each.value for each in ranked if not isinstance(each.value, Unknown)])
     columns = page_columns(
-        "TOKEN", "BALANCE>", money_head("PRICE", unit), money_head("VALUE", unit), "PRICE FROM@72"
+        *("TOKEN", "BALANCE>", money_head("PRICE", unit), money_head("VALUE", unit)),
+        *("SHARE>", "PRICE FROM@72"),
     )
     rows = tuple(
         (
@@ -75,14 +77,21 @@ def _table(held: WalletBalances) -> PageTable:
             else PageCell(amount_of(each.amount.value, each.token)),
             money_cell(each.price, unit),
             money_cell(each.value, unit, part),
+            _share(each.value, known),
             PageCell(each.source, "dim"),
         )
         for each, part in zip(ranked, parts, strict=True)
     )
     blank = PageCell("")
-    known = total([each.value for each in ranked if not isinstance(each.value, Unknown)])
-    sums = (PageCell("all tokens"), blank, blank, money_cell(known, unit), blank)
+    sums = (PageCell("all tokens"), blank, blank, money_cell(known, unit), blank, blank)
     return PageTable(columns, rows, (sums,) if len(rows) > 1 else ())
+
+
+def _share(value: Quantity[Fraction], whole: Quantity[Fraction]) -> PageCell:
+    """Of what has a price."""
+    if isinstance(value, Unknown) or isinstance(whole, Unknown) or not whole.value:
+        return PageCell("–", "dim")
+    return PageCell(percent(value.value / whole.value))
 
 
 def _size(balance: TokenBalance) -> Fraction:

@@ -268,7 +268,7 @@ def _stories(history: HistoryRecord) -> Iterator[Block]:
     """Pool by pool, each with a sum of its own where it has several positions; then all."""
     if not history.stories:
         return
-    ranked = sorted(history.stories, key=lambda story: (story.pool, story.pool_id or ""))
+    ranked = sorted(history.stories, key=_by_pool_and_profit)
     parts = dict(zip(map(id, ranked), bar_parts([story.profit for story in ranked]), strict=True))
     old = any(isinstance(story.per_year, Known) for story in ranked)
     rows: list[Cells] = []
@@ -302,6 +302,14 @@ def _stories(history: HistoryRecord) -> Iterator[Block]:
         "profit = out + fees + now − put in − costs (network and swaps), each at the price of its "
         "time; now: what is in it or withdrawn, without its fees"
     )
+
+
+def _by_pool_and_profit(story: StoryRecord) -> tuple[str, str, bool, Fraction]:
+    """The best of a pool first, and last those of which nobody knows what they came to."""
+    profit = story.profit
+    unknown = isinstance(profit, Unknown)
+    gained = _NOTHING if isinstance(profit, Unknown) else profit.value
+    return story.pool, story.pool_id or "", unknown, -gained
 
 
 def _profit(story: StoryRecord) -> Quantity[Fraction]:

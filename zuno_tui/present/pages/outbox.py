@@ -67,7 +67,8 @@ def _tables(dispatches: Sequence[DispatchView]) -> Iterator[tuple[Block, ...]]:
     """What was only approved stands apart from what was sent."""
     for title, was_sent in (("APPROVED, NOT SENT", False), ("SENT", True)):
         if found := [each for each in dispatches if each.was_sent is was_sent]:
-            yield (_table(title, found),)
+            told = [] if was_sent else [Words("To review and send it: zuno apply PLAN")]
+            yield (_table(title, found), *told)
 
 
 def _table(title: str, dispatches: Sequence[DispatchView]) -> PageTable:

@@ -15,6 +15,7 @@ from zuno_tui.present.charts import (
     Line,
     StyledText,
     day_bars,
+    either_side,
     figure,
     merge_pieces,
     price_chart,
@@ -210,9 +211,11 @@ def _table(table: PageTable, width: int | None) -> Iterator[Line]:
     columns = [table.columns[place] for place in kept]
     head = [PageCell(column.title, "dim") for column in columns]
     rows = [head, *([_cleaned(row[at]) for at in kept] for row in (*table.rows, *table.sums))]
-    texts = [max(cell_width(row[at].text) for row in rows) for at in range(len(columns))]
-    barred = [any(row[at].part is not None for row in rows) for at in range(len(columns))]
+    places = range(len(columns))
+    texts = [max(cell_width(row[at].text) for row in rows) for at in places]
+    barred = [any(row[at].part is not None for row in rows) for at in places]
     bar = _bar_room(texts, width) if any(barred) else 0
+    loses = [barred[at] and any(row[at].tone == "bad" for row in rows) for at in places]
     widths = [text + (bar + 1) * has for text, has in zip(texts, barred, strict=True)]
     groups = column_groups(widths, width)
     limits = [column_limits(widths, group, columns, width) for group in groups]
@@ -227,6 +230,7 @@ def _table(table: PageTable, width: int | None) -> Iterator[Line]:
                     limit.get(at, texts[at] if barred[at] else widths[at]),
                     bar if barred[at] else 0,
                     right=columns[at].align == "right",
+                    has_losses=loses[at],
                 )
                 for at in group
             ]
@@ -249,6 +253,8 @@ class _FittedCell(Struct, frozen=True):
     room: int
     bar: int
     right: bool
+    has_losses: bool
+    """Whether bars of its column go either way from a middle that is nothing."""
 
     def pieces(self, line: int) -> Iterator[StyledText]:
         """What stands in one line of it: a text too long for its column takes several."""
@@ -263,7 +269,14 @@ class _FittedCell(Struct, frozen=True):
         if self.bar > 0:
             part = self.cell.part if not line else None
             tone = self.cell.tone if self.cell.tone in ("good", "bad") else "dim"
-            yield StyledText(f" {thin_bar(part or 0, self.bar)}", tone)
+            if not self.has_losses:
+                yield StyledText(f" {thin_bar(part or 0, self.bar)}", tone)
+                return
+            before, after = either_side(part or 0, self.bar, loses=tone == "bad")
+            middle = " " if part is None else "│"
+            yield StyledText(f" {before}", tone)
+            yield StyledText(middle, "dim")
+            yield StyledText(after, tone)
 
     @property
     def texts(self) -> list[str]:

@@ -70,12 +70,14 @@ def _sent(
             if links and transaction.url is not None
             else "$quiet"
         )
+        first, *rest = textwrap.wrap(transaction.step.translate(DROP), max(1, names)) or [""]
         yield Content.assemble(
             (mark, "$success"),
-            fit_text(transaction.step, names) + " " * _GAP,
+            fit_text(first, names) + " " * _GAP,
             *(() if whole else ((_short(transaction.hash), link), " " * _GAP)),
             ("" if transaction.block is None else f"block {transaction.block:,}", "$quiet"),
         )
+        yield from (literal(" " * len(mark) + row) for row in rest)
         address = (
             transaction.url
             if transaction.url is not None and not links

@@ -170,6 +170,11 @@ def test_a_price_outside_the_range_is_an_empty_circle() -> None:
     assert "●" not in line
 
 
+def _figures(line: str) -> list[str]:
+    """The last three that no bar is drawn with."""
+    return [word for word in line.split() if word[-1].isdigit()][-3:]
+
+
 def test_days_show_what_is_left() -> None:
     lines = _text(day_bars([("Nov 12", 4.2, 1.3), ("Nov 13", 12.0, 15.0)], 70))
     assert lines[1].split()[-1] == "+2.90"
@@ -177,11 +182,10 @@ def test_days_show_what_is_left() -> None:
     assert lines[2].count("━") > lines[1].count("━")
     assert len({len(line) for line in lines}) == 1
     (_, little) = _text(day_bars([("Nov 12", 4.0, 0.004)], 70))
-    assert little.split()[-3:] == ["4.00", "<0.01", "+4.00"]
+    assert _figures(little) == ["4.00", "<0.01", "+4.00"]
     _, *small = _text(day_bars([("Nov 12", 0.0185, 0.00004), ("Nov 13", 0.0002, 0.0011)], 70))
-    assert small[0].split()[-3:] == ["0.0185", "<0.0001", "+0.0185"], "as of ether"
-    figures = [word for word in small[1].split() if word[-1].isdigit()]
-    assert figures[-3:] == ["0.0002", "0.0011", "−0.0009"]
+    assert _figures(small[0]) == ["0.0185", "<0.0001", "+0.0185"], "as of ether"
+    assert _figures(small[1]) == ["0.0002", "0.0011", "−0.0009"]
 
 
 def test_a_price_stands_where_its_time_is_however_many_swaps_there_were() -> None:

@@ -1,0 +1,33 @@
+"""What is handed to another signer, as people see it."""
+
+import pytest
+
+from zuno_tui.present.charts import plain
+from zuno_tui.present.pages.export import ExportedPlan, ExportedStep, export_page
+from zuno_tui.present.pages.page import draw_page
+
+_ROUTER, _TOKEN = "0x" + "ab" * 20, "0x" + "cd" * 20
+_DEADLINE = 1_768_180_500
+
+
+def _plan(*, for_safe: bool) -> ExportedPlan:
+    steps = (
+        ExportedStep("approve WETH", _TOKEN, 0, None),
+        ExportedStep("open WETH/USDC", _ROUTER, 15 * 10**17, _DEADLINE),
+    )
+    return ExportedPlan("plan_77", "Open a position", "ETH", _ROUTER, for_safe, _DEADLINE, steps)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("for_safe", [True, False])
+def test_each_transaction_stands_with_its_value_and_its_deadline(
+    width: int, *, for_safe: bool
+) -> None:
+    lines = [plain(line) for line in draw_page(export_page(_plan(for_safe=for_safe)), width)]
+    told = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= width
+    assert "2 transactions to sign elsewhere" in told
+    assert "1.5 2026-01-12 01:15 UTC" in told
+    assert "none" in told
+    assert ("zuno export plan_77 > batch.json" in told) is for_safe
+    assert ("zuno export plan_77 --format raw > transactions.json" in told) is not for_safe
