@@ -33,6 +33,18 @@ _PIECE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_CONTRACTIONS = tuple(
+    (re.compile(short), whole)
+    for short, whole in (
+        (r"\b(ca|wo)n't\b", r"\1nt"),
+        (r"n't\b", " not"),
+        (r"(?<=[a-z])'d\b", " would"),
+        (r"(?<=[a-z])'ve\b", " have"),
+        (r"(?<=[a-z])'ll\b", " will"),
+        (r"(?<=[a-z])'re\b", " are"),
+        (r"\b(he|she|it|that|what|where|who|there|here|how|when)'s\b", r"\1 is"),
+    )
+)
 _ANY_POOL = re.compile(
     r"\b(into|in) an? (?=\S+(?: ?/ ?\S+)?(?: [\d.]+ ?%)? (?:pool|position|lp)\b)"
 )
@@ -95,56 +107,68 @@ def grammar() -> Grammar:
 def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
-    shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
+    shown = re.sub(r"(?<=[0-9])'?s\b", "", shown)
+    for short, whole in _CONTRACTIONS:
+        shown = short.sub(whole, shown)
+    shown = shown.replace("'", "").replace("..", " - ")
     shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
-    raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
-    known = _with_verb_mended([_mended(token) for token in _without_dropped(raw)])
+    raw = [_mended(_token(match, shown)) for match in _PIECE.finditer(shown)]
+    known = _with_verb_mended([*_without_dropped(raw)])
     return _with_shared_scale(tuple(_with_number_words(known)))
 
 
 def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     """`colect 33`, `can you reccomend 26`: where no verb is named, the only one it nearly is."""
     words = [token.text for token in tokens]
-    polite = {*grammar().words["polite"].replace(",", " ").split()}
-    place = next((place for place, word in enumerate(words) if word not in polite), 0)
-    word = "".join(words[place : place + 1])
-    # `closed` tells of what was done.
-    known = (
-        len(word) < _SHORTEST_MENDED
-        or word.endswith("ed")
-        or word in _single_words()
-        or word in _UNITS
-    )
-    if known or any(idea.is_verb for idea in find_ideas(words)):
+    if any(idea.is_verb for idea in find_ideas(words)):
         return tokens
+    found = ((place, _near_verb(word)) for place, word in enumerate(words))
+    near = [(place, verb) for place, verb in found if verb is not None]
+    if len(near) != 1:
+        return tokens
+    place, verb = near[0]
+    return [*tokens[:place], SentenceToken(verb), *tokens[place + 1 :]]
+
+
+def _near_verb(word: str) -> str | None:
+    # `closed` tells of what was done.
+    if len(word) < _SHORTEST_MENDED or word.endswith("ed") or is_spoken(word):
+        return None
     near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
-    # Two slips only in words so long that no other is meant.
     long = (verb for verb in _verb_words() if len(verb) >= _LONG_VERB and verb[0] == word[0])
     near = near or {verb for verb in long if slips(word, verb) <= 2}
-    mended = [*tokens[:place], *map(SentenceToken, near), *tokens[place + 1 :]]
-    return mended if len(near) == 1 else tokens
+    return near.pop() if len(near) == 1 else None
 
 
 def _mended(token: SentenceToken) -> SentenceToken:
     """`balnce`: a word that is one slip from only one other; verbs are mended more carefully."""
     word = token.text
-    if len(word) < _SHORTEST_MENDED or not word.isalpha() or is_spoken(word):
+    short = len(word) < _SHORTEST_MENDED - 1 or not word.isalpha()
+    if token.number is not None or short or is_spoken(word) or word in _same():
         return token
     return SentenceToken(_meant_word(word) or word)
 
 
 @lru_cache(maxsize=256)
 def _meant_word(word: str) -> str | None:
-    known = _topic_words() | _verb_words()
+    verbs = _verb_words()
+    known = _topic_words() | verbs
     near = [each for each in known if one_slip_apart(word, each)]
-    return near[0] if len(near) == 1 and near[0] not in _verb_words() else None
+    # Two slips only in words so long that no other is meant.
+    long = (each for each in known if len(each) >= _LONG_VERB and each[0] == word[0])
+    near = near or [each for each in long if slips(word, each) <= 2]
+    return near[0] if len(near) == 1 and near[0] not in verbs else None
 
 
 @cache
 def _topic_words() -> frozenset[str]:
+    """Single words of the grammar but verbs, those too that say nothing, and plurals."""
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
-    return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
+    words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS}
+    return frozenset(
+        word for word in words if len(word) >= _SHORTEST_MENDED and word.isalpha()
+    )
 
 
 @cache
@@ -171,6 +195,7 @@ def _plain_words() -> frozenset[str]:
     return frozenset((*grammar().plain.split(), *grammar().leads.split())) | _dropped()
 
 
+_PERIOD_WORDS = frozenset(("hours", "weeks", "months", "minutes", "percent", "thousand"))
 _DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 
