@@ -297,6 +297,8 @@ def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
 
 
 def _part(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if not sentence.percents and sentence.has("some"):
+        raise UnclearSlotError(f"How many percent? Like: {verb} 7 50")
     if not sentence.percents:
         return ("",)
     return tuple(f" {percent}%" for percent in _percent(verb, sentence, context))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
-from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows
+from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows, says_for
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
@@ -119,6 +119,7 @@ def _of_rows(
     for place, (row, share) in enumerate(ranked_rows(said)):
         try:
             meaning = _of_row(row, said, sentence, context, fill)
+            meaning = _with_all_meant(meaning, row, sentence)
             meaning = _with_all_used(meaning, sentence, context)
         except NotReadYetError:
             if place == 0:
@@ -197,6 +198,31 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
     return PhraseQuestion(
         f"What about {list_names(left)}? `{line}` leaves that out.", meaning.lines
     )
+
+
+_CHANGES = frozenset(("off", "stop_loss", "take_profit", "undo", "unhedge", "trades"))
+"""Ideas that are no verbs and yet make another act of the one beside them."""
+_SAYS_LITTLE = frozenset(("make", "new", "take", "get"))
+
+
+def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meaning:
+    """`trailing stop 28 5%`: an act that does not explain the words beside it is asked about."""
+    if not (isinstance(meaning, Lines) and row.acts):
+        return meaning
+    known = {*grammar().joining.split(), "wrap", "unwrap"}
+    by_place = {place: [idea.name for idea in ideas] for place, ideas in groupby(sentence.ideas, lambda idea: idea.place)}
+    left = [
+        sentence.words[place]
+        for place, names in by_place.items()
+        if any(name in _CHANGES or name in grammar().verbs for name in names)
+        and known.isdisjoint(names)
+        and sentence.words[place] not in _SAYS_LITTLE
+        and max(says_for(name, row.line) for name in names) <= 0
+    ]
+    if not left:
+        return meaning
+    line = meaning.lines[0]
+    return PhraseQuestion(f"What about «{list_names(left)}»? `{line}` says nothing of it.", (line,))
 
 
 def _is_wish(sentence: Sentence) -> bool:

@@ -20,7 +20,7 @@ from zuno_tui.intents.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
     r"""
-      (?P<id>     \# [0-9]{1,77} | (?<![0-9.,:]) 3:[0-9]{1,52} (?![0-9.,:]) )
+      (?P<id>     \# [0-9]{1,77} | (?<![0-9.,:]) 3:[0-9]{1,52} (?![0-9]|[.,:][0-9]) )
     | (?P<comma>  [0-9]+,[0-9]{1,2} (?![0-9]) )
     | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? (?P<dollar> \$ )?
                   (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
@@ -33,6 +33,11 @@ _PIECE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+thirteenth fourteenth fifteenth""".split()  # noqa: SIM905
+_ORDINAL_DAY = re.compile(
+    rf"\b({'|'.join(_ORDINALS)}) (?:of )?(?=(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)"
+)
 _CONTRACTIONS = tuple(
     (re.compile(short), whole)
     for short, whole in (
@@ -112,6 +117,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
         shown = short.sub(whole, shown)
     shown = shown.replace("'", "").replace("..", " - ")
     shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
+    shown = _ORDINAL_DAY.sub(lambda day: f"{_ORDINALS.index(day[1]) + 1} of ", shown)
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_mended(_token(match, shown)) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended([*_without_dropped(raw)])
@@ -145,7 +151,7 @@ def _mended(token: SentenceToken) -> SentenceToken:
     """`balnce`: a word that is one slip from only one other; verbs are mended more carefully."""
     word = token.text
     short = len(word) < _SHORTEST_MENDED - 1 or not word.isalpha()
-    if token.number is not None or short or is_spoken(word) or word in _same():
+    if token.number is not None or short or is_spoken(word) or word in _NAMES or word in _same():
         return token
     return SentenceToken(_meant_word(word) or word)
 
@@ -178,7 +184,7 @@ def _single_words() -> frozenset[str]:
 
 def is_spoken(word: str) -> bool:
     """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
-    return is_plain(word) or not _spoken_words().isdisjoint((word, *stems_of(word)))
+    return any(is_plain(each) or each in _spoken_words() for each in (word, *stems_of(word)))
 
 
 @cache
@@ -195,6 +201,8 @@ def _plain_words() -> frozenset[str]:
     return frozenset((*grammar().plain.split(), *grammar().leads.split())) | _dropped()
 
 
+_NAMES = frozenset(("ether", "pounds", "actively"))
+"""Words with a meaning of their own that are one slip from another."""
 _PERIOD_WORDS = frozenset(("hours", "weeks", "months", "minutes", "percent", "thousand"))
 _DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
