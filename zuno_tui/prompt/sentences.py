@@ -202,7 +202,7 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
 
 _CHANGES = frozenset(("off", "stop_loss", "take_profit", "undo", "unhedge", "trades"))
 """Ideas that are no verbs and yet make another act of the one beside them."""
-_SAYS_LITTLE = frozenset(("make", "new", "take", "get"))
+_SAYS_LITTLE = frozenset(("make", "new", "take", "get", "should"))
 
 
 def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meaning:

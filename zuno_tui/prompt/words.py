@@ -32,11 +32,24 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-_HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_COIN = r"(?=w?eth(?:er|ereum)?\b|(?:w|cb)?btc\b|bitcoin|wrapped (?:eth|bit))"
+_MONTHS = r"(?=(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,6})?\b)"
 _ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
 thirteenth fourteenth fifteenth""".split()  # noqa: SIM905
-_ORDINAL_DAY = re.compile(
-    rf"\b({'|'.join(_ORDINALS)}) (?:of )?(?=(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)"
+_SPOKEN_FIGURES = tuple(
+    (re.compile(spoken), written)
+    for spoken, written in (
+        (r"\bquarter of an hour\b", "15 minutes"),
+        (r"\bhalf an hour\b|\bhalf hour\b", "30 minutes"),
+        (r"\bhalf a day\b", "12 hours"),
+        (rf"\bhalf (?:of )?an? {_COIN}", "0.5 "),
+        (rf"\bthree quarters of an? {_COIN}", "0.75 "),
+        (rf"\bquarter of an? {_COIN}", "0.25 "),
+        (r"\bbasis points?\b", "bps"),
+        (r"\bonce (?:an?|each|per|every) (?=hour|day|week|month)", "every "),
+        (rf"\b([0-9]{{1,2}}){_MONTHS}", r"\1 "),
+        *((rf"\b{word} (?:of )?{_MONTHS}", f"{day} ") for day, word in enumerate(_ORDINALS, 1)),
+    )
 )
 _CONTRACTIONS = tuple(
     (re.compile(short), whole)
@@ -117,8 +130,9 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
         shown = short.sub(whole, shown)
     shown = shown.replace("'", "").replace("..", " - ")
     shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
-    shown = _ORDINAL_DAY.sub(lambda day: f"{_ORDINALS.index(day[1]) + 1} of ", shown)
-    shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
+    for spoken, written in _SPOKEN_FIGURES:
+        shown = spoken.sub(written, shown)
+    shown = _ANY_POOL.sub(r"\1 new ", shown)
     raw = [_mended(_token(match, shown)) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended([*_without_dropped(raw)])
     return _with_shared_scale(tuple(_with_number_words(known)))
@@ -280,7 +294,10 @@ def _with_number_words(tokens: list[SentenceToken]) -> Iterator[SentenceToken]:
             yield tokens[at]
             at += 1
             continue
-        scaled = False
+        scaled, half = False, [token.text for token in tokens[end : end + 3]]
+        if half[:2] == ["and", "half"] and half[2:] and half[2] in _SCALES:
+            # `three and a half thousand`
+            value, end = value + Fraction(1, 2), end + 2
         while end < len(tokens) and tokens[end].text in _SCALES:
             value *= 10 ** _SCALES[tokens[end].text]
             scaled, end = True, end + 1
@@ -310,13 +327,25 @@ def _worded(tokens: Sequence[SentenceToken], at: int) -> tuple[Fraction | None, 
         return Fraction(_TENS[token.text] + unit * joined), at + 1 + joined
     value = _UNITS.get(token.text)
     pair = at + 2 < len(tokens) and tokens[at + 2].text == "/"
-    if value is not None and (value >= _SMALLEST_WORDED or (follows in _COUNTED and not pair)):
+    halved = follows != "and" or [token.text for token in tokens[at + 2 : at + 3]] == ["half"]
+    counted = follows in _COUNTED and not pair and halved
+    if value is not None and (value >= _SMALLEST_WORDED or counted):
         return Fraction(value), at + 1
     return None, at
 
 
 _COUNTED = _SCALES.keys() | frozenset(
     [
+        "and",
+        "bps",
+        "dollar",
+        "dollars",
+        "bucks",
+        "ether",
+        "bitcoin",
+        "day",
+        "week",
+        "month",
         "percent",
         "eth",
         "weth",
