@@ -18,7 +18,7 @@ from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows, says_for
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
-from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
+from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unread_words, unused_of
 from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
@@ -61,7 +61,7 @@ class Lines(Struct, frozen=True):
 
     lines: tuple[str, ...]
     unused: tuple[str, ...] = ()
-    """What was said besides, where the lines only look."""
+    """What was said besides: beside an act only words that nothing reads."""
 
 
 class PhraseQuestion(Struct, frozen=True):
@@ -189,8 +189,10 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
         left = (*left, *(time for time in clock_times(sentence) if time not in said))
     if acts and sentence.twice:
         return PhraseQuestion(f"You named {list_names(sentence.twice)}. Which one?", meaning.lines)
-    if not left or not acts:
+    if not acts:
         return Lines(meaning.lines, left)
+    if not left:
+        return Lines(meaning.lines, unread_words(sentence, meaning.lines))
     offer = order_instead(meaning.lines, sentence, context)
     if offer is not None:
         return PhraseQuestion(offer.text, offer.choices)

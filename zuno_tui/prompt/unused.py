@@ -12,7 +12,7 @@ from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
-from zuno_tui.prompt.slots import DOLLARS, Percent, Sentence, is_look, is_spoken_here, names_symbol
+from zuno_tui.prompt.slots import DOLLARS, Percent, Sentence, is_spoken_here, names_symbol
 from zuno_tui.prompt.words import grammar, plain
 
 _SPAN = r"(?:second|sec|minute|min|hour|hr|day|week|month|year)s?|while|bit|moment"
@@ -68,8 +68,6 @@ class _Said:
         self.positions = [each for each in held if each.ref in refs]
         self._everything, self._refs, self._context = everything, refs, context
         self.asked = asked
-        verb = next(iter(bare), "")
-        self.acts = not is_look(verb) or verb in ("cancel", "quit")
 
     def names(self, ref: PositionRef) -> bool:
         known = self._everything and position_of(ref, self._context) is not None
@@ -229,12 +227,20 @@ def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
 
 
 def _unknown(sentence: Sentence, there: _Said) -> Iterator[str]:
-    """Words that nothing here reads: beside an act each may mean something, beside a look those
-    that a preposition leads to, like `in euros`.
-    """
+    """Words that nothing here reads and that a preposition leads to, like `in euros`."""
     for place, word in enumerate(sentence.words):
-        led = not place or sentence.words[place - 1] in grammar().leads.split()
-        meant = led or (there.acts and not there.asked)
-        read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
-        if meant and word[0].isalpha() and not read and word not in there.text:
+        led = place and sentence.words[place - 1] in grammar().leads.split()
+        if led and _is_unread(word, sentence) and word not in there.text:
             yield word
+
+
+def unread_words(sentence: Sentence, said: Sequence[str]) -> tuple[str, ...]:
+    """Words that nothing here reads: beside an act each of them is told."""
+    text = " ".join(said).lower()
+    unread = (word for word in sentence.words if _is_unread(word, sentence))
+    return tuple(dict.fromkeys(word for word in unread if word not in text))
+
+
+def _is_unread(word: str, sentence: Sentence) -> bool:
+    read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
+    return word[0].isalpha() and not read

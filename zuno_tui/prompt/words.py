@@ -174,7 +174,9 @@ def _mended(token: SentenceToken) -> SentenceToken:
 def _meant_word(word: str) -> str | None:
     verbs = _verb_words()
     known = _topic_words() | verbs
-    near = [each for each in known if one_slip_apart(word, each)]
+    slipped = [each for each in known if one_slip_apart(word, each)]
+    near = [each for each in slipped if len(each) >= _SHORTEST_MENDED]
+    near = near or [each for each in slipped if sorted(each) == sorted(word)]
     # Two slips only in words so long that no other is meant.
     long = (each for each in known if len(each) >= _LONG_VERB and each[0] == word[0])
     near = near or [each for each in long if slips(word, each) <= 2]
@@ -187,7 +189,7 @@ def _topic_words() -> frozenset[str]:
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
     words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS}
     return frozenset(
-        word for word in words if len(word) >= _SHORTEST_MENDED and word.isalpha()
+        word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha()
     )
 
 
@@ -217,7 +219,7 @@ def _plain_words() -> frozenset[str]:
 
 _NAMES = frozenset(("ether", "pounds", "actively"))
 """Words with a meaning of their own that are one slip from another."""
-_PERIOD_WORDS = frozenset(("hours", "weeks", "months", "minutes", "percent", "thousand"))
+_PERIOD_WORDS = frozenset(("between", "hours", "weeks", "months", "minutes", "percent", "thousand"))
 _DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 
