@@ -269,7 +269,9 @@ def _read_whole(
     path = words[:count]
     if path in commands.paths(for_shell=True):
         return for_shell(line)
-    typed = read_line(words, context, commands)
+    flagged = any(word.startswith("--") for word in words)
+    whole = commands.paths()[path].intent.from_words(words[count:]) if flagged and count else None
+    typed = whole or read_line(words, context, commands)
     if path == ("setting",) and isinstance(typed, Misunderstood):
         return for_shell(line)
     if not isinstance(typed, Misunderstood) or not words[count:] or not count:

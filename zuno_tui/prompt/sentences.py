@@ -209,7 +209,7 @@ _SAYS_LITTLE = frozenset(("make", "new", "take", "get", "should"))
 
 def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meaning:
     """`trailing stop 28 5%`: an act that does not explain the words beside it is asked about."""
-    if not (isinstance(meaning, Lines) and row.acts):
+    if not (isinstance(meaning, Lines) and meaning.lines and row.acts):
         return meaning
     known = {*grammar().joining.split(), "wrap", "unwrap"}
     by_place = {place: [idea.name for idea in ideas] for place, ideas in groupby(sentence.ideas, lambda idea: idea.place)}
@@ -219,6 +219,7 @@ def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meani
         if any(name in _CHANGES or name in grammar().verbs for name in names)
         and known.isdisjoint(names)
         and sentence.words[place] not in _SAYS_LITTLE
+        and sentence.words[place] not in meaning.lines[0].split()
         and max(says_for(name, row.line) for name in names) <= 0
     ]
     if not left:
@@ -288,6 +289,8 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return PhraseQuestion(NOT_WHILE)
     if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
+    if _says_no(row):
+        return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
@@ -295,6 +298,11 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     later = reminded or clock_times(sentence) or not ideas.isdisjoint(("if", "later"))
     later = later and verb != "setting"
     return denied or (_not_later(sentence) if later and not is_look(verb) else None)
+
+
+def _says_no(row: LineRow) -> bool:
+    """`orders stop` is how `do not execute my orders` is said."""
+    return row.line in ("orders stop", "unhedge {hedged}{part}", "trade watch off")
 
 
 def _not_later(sentence: Sentence) -> PhraseQuestion:
@@ -446,9 +454,14 @@ def _goes_on(words: Sequence[str], idea: Idea) -> bool:
 _LEAVING_OUT = (("but",), ("except",))
 
 
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b(?! (?:say|think|recommend|suggest|advise))")
+
+
 def _is_question(sentence: Sentence, *, asked: bool) -> bool:
     first = {idea.name for idea in sentence.ideas if idea.place == 0}
     if "polite" in first:
+        return False
+    if _REQUEST.search(" ".join(sentence.words)) and not first & {"ask", "why", "how_to", "what_if"}:
         return False
     asking = sentence.words[:1] and sentence.words[0] in grammar().words["ask"].split(", ")
     return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})
