@@ -114,7 +114,7 @@ async def told_history(
     ref, nobody = selection.position, ""
     if seen and ref is not None and not record.stories:
         nobody = f"None of these wallets ever held {position_label(ref)}."
-    view = history_page(record, nobody)
+    view = history_page(record, nobody, session.settings.unit)
     code = FAILED if nobody else _code(seen=seen)
     return CommandAnswer((), document(record), view=view, code=code)
 

@@ -42,6 +42,7 @@ from zuno_tui.present.words import (
     fee_text,
     percent,
     short_gain,
+    short_worth,
     worth,
     yearly_percent,
 )
@@ -155,8 +156,8 @@ class PositionPage:
         value, unit = self._one.worth, self._unit
         won = self._gains
         apr = yearly_fees(self._daily, won.fees_a_day, value.principal)
-        yield KeyFigure("worth", worth(value.principal, unit))
-        yield KeyFigure("to collect", worth(value.fees, unit))
+        yield KeyFigure("worth before fees", short_worth(value.principal, unit))
+        yield KeyFigure("to collect", short_worth(value.fees, unit))
         yield from (
             KeyFigure("waits", words, "warn")
             for words in withdrawn_words(self._position, value, unit)

@@ -42,7 +42,7 @@ class MarketTrading(Struct, frozen=True):
         if not self.speed:
             return "market paused"
         if self.held:
-            return f"market ×{self.speed:g} while an approval is open"
+            return f"market ×{self.speed:g} to sign"
         return f"market ×{self.speed:g}"
 
 

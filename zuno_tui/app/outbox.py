@@ -4,6 +4,7 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
+from chain.base.units import COIN
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties
@@ -58,7 +59,7 @@ from zuno_tui.present.output import Json, print_json
 from zuno_tui.present.pages.outbox import outbox_page
 from zuno_tui.present.receipt_lines import page_text
 from zuno_tui.present.views import ApprovalView, DispatchAction, DispatchView
-from zuno_tui.present.words import NOBODY
+from zuno_tui.present.words import NOBODY, four_digits
 
 
 async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:
@@ -302,7 +303,10 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
                 if dispatch.chain_id == session.network.chain_id
                 and arguments.plan_id in (None, dispatch.plan_id)
             ]
-            rows = [dispatch_view(outbox, each, findings, now) for each in reversed(dispatches)]
+            coin = session.network.native_symbol
+            rows = [
+                dispatch_view(outbox, each, findings, now, coin) for each in reversed(dispatches)
+            ]
     if session.as_json:
         print_json(_document(dispatches, findings, now))
         return DONE
@@ -332,8 +336,10 @@ def resolve_half_done(
 
 
 def dispatch_view(
-    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float
+    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float, coin: str
 ) -> DispatchView:
+    """`coin` is the one that the network takes gas in."""
+    most = sum(step.transaction.gas * step.transaction.max_fee_per_gas for step in dispatch.steps)
     approval = read_approval(outbox, dispatch.hash)
     about = [finding for finding in findings if finding.dispatch == dispatch.hash]
     state = stands(dispatch, now)
@@ -359,6 +365,7 @@ def dispatch_view(
             for sentence in (step.sentence, *step.where)
         ),
         actions=tuple(_actions(dispatch, about)),
+        most_gas=f"{four_digits(most / COIN)} {coin}",
     )
 
 

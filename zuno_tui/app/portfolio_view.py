@@ -31,7 +31,7 @@ from zuno_tui.present.portfolio import (
     wallet_words,
 )
 from zuno_tui.present.position import gain_tone
-from zuno_tui.present.words import UNKNOWN, fee_text, money, short_gain
+from zuno_tui.present.words import UNKNOWN, fee_text, gain_figure, money_figure
 
 _TODAY, _WEEK, _MONTH = 1, 7, 30
 STRETCHES = (_WEEK, _MONTH)
@@ -65,7 +65,7 @@ def portfolio_view(
     idle = _rounded(sum((worth.idle_value for worth in worths), Fraction(0)), unit)
     owned = _column_money(inside + idle, unit)
     least = "" if all(wallet.entry.whole for wallet in wallets) else "at least "
-    parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
+    parts = f"positions {_named_money(inside, unit)} + wallet {_named_money(idle, unit)}"
     known = [wallet for wallet in wallets if wallet.positions is not None]
     # Until what is closed was read a sum would grow before one's eyes.
     whole = bool(known) and all(wallet.closed is not None for wallet in known)
@@ -79,7 +79,8 @@ def portfolio_view(
     alone = len(wallets) == 1 and not missing
     rows = tuple(row for wallet in wallets for row in _wallet_rows(wallet, unit, alone=alone))
     total = together.row("all", "Total", owned, note)
-    return PortfolioView(total, rows, f"{least}{owned} = {parts}", _place(wallets), reading)
+    heading = f"{least}{_named_money(inside + idle, unit)} = {parts}"
+    return PortfolioView(total, rows, heading, _place(wallets), reading, unit)
 
 
 def _ever(wallet: WalletEarnings) -> Sequence[PositionEarnings]:
@@ -116,7 +117,13 @@ def _column_money(value: Fraction, unit: WorthUnit) -> str:
     """Without cents from a thousand dollars on: they cost the names their room."""
     if unit is WorthUnit.USD and value >= _THOUSAND:
         return f"${round(value):,}"
-    return money(value, unit)
+    return money_figure(value, unit)
+
+
+def _named_money(value: Fraction, unit: WorthUnit) -> str:
+    """The same in a heading, where no column's head names the unit."""
+    figures = _column_money(value, unit)
+    return figures if unit is WorthUnit.USD else f"{figures} {unit.value.upper()}"
 
 
 def _column_worth(value: Quantity[Fraction], unit: WorthUnit) -> str:
@@ -179,7 +186,7 @@ class _EarningsGroup(NamedTuple):
             entry=_column_worth(
                 known_sum([position.fees for position in self.positions]), self.unit
             ),
-            result=short_gain(result, self.unit),
+            result=gain_figure(result, self.unit),
             tone=gain_tone(result),
             note=note,
             line=summed_lines(lines),

@@ -149,9 +149,15 @@ def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
     if max(swap, swapped) < _CENT:
         return f"{total}."
     return (
-        f"{total}: swap and price impact {usd(swapped)} ({usd(swap)}), network {usd(paid)} "
-        f"({usd(network)})."
+        f"{total}: swap and price impact {_beside_expected(swapped, swap)}, "
+        f"network {_beside_expected(paid, network)}."
     )
+
+
+def _beside_expected(came: float, expected: float) -> str:
+    """What it came to, and what was expected where that reads otherwise."""
+    first, second = usd(came), usd(expected)
+    return first if first == second else f"{first} ({second} expected)"
 
 
 def _cost(result: ApplyResult, network: Network) -> str:

@@ -173,6 +173,7 @@ _REFUSED = "Nothing was signed: the market moved. Press : and type approve again
 _LAPSED = "The approval lapsed: nothing was signed. Press : and type approve again"
 _ORDER_LAPSED = "The approval lapsed: nothing was signed. Give the order again to go on."
 _HOLD = "The plan is to keep it: there is nothing to sign. Ask about another position."
+_OPEN_NOTHING = "Advice: keep your tokens. There is nothing to sign."
 _WORTH_COLLECTING = 100.0
 """Dollars of fees that a plan to keep a position does not pass over."""
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
@@ -255,7 +256,9 @@ def _about_choice(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         return "a, Enter: approve it. Nothing is sent by that."
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
-        if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
+        if plan.ref is None:
+            return _OPEN_NOTHING
+        if (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
         return f"{fees} to collect: type collect {position_name(plan.ref)}"
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"

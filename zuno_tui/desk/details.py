@@ -89,7 +89,7 @@ def days_sum(
     before = "" if since_opened else f", all before {days[0][0]}"
     return (
         told,
-        _gain(f"+ LVR less impermanent loss and gas{before}", rest, unit),
+        _gain(f"+ other effects{before}", rest, unit),
         _gain("= vs holding since entry", against_holding, unit),
     )
 

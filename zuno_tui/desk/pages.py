@@ -218,7 +218,9 @@ class OutboxRows:
                     if dispatch.chain_id == session.network.chain_id
                 ]
                 now = await network_now(context.sources)
+                coin = session.network.native_symbol
                 rows = tuple(
-                    dispatch_view(outbox, dispatch, findings, now) for dispatch in reversed(mine)
+                    dispatch_view(outbox, dispatch, findings, now, coin)
+                    for dispatch in reversed(mine)
                 )
         return rows, findings

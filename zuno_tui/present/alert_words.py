@@ -46,7 +46,10 @@ def _of_price(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
         return None
     if out:
         side = "below" if low else "above"
-        return AlertWords(f"Out: {position.price}, {side} {edge}", f"Out, {side} {edge}")
+        # A warning becomes critical when it is out for long, or far.
+        out_words = "Out" if row.severity == "critical" else "Just out"
+        told = f"{out_words}: {position.price}, {side} {edge}"
+        return AlertWords(told, f"Out, {side} {edge}")
     if row.kind == "out_of_range":
         return AlertWords(f"Back at the edge: {position.price}", "Back at the edge")
     side = f"Near {'lower' if low else 'upper'} edge"
@@ -62,6 +65,10 @@ def _of_money(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
         in_dollars = here is None or here.fees.startswith("$")
         return AlertWords(f"{told}, costs {usd(gas)}" if gas and in_dollars else told, told)
     if row.kind == "withdrawn_waits":
+        if here is not None and not here.fees.startswith("$"):
+            apart_words = next((note for note in here.notes if note.endswith("withdrawn")), "")
+            if apart_words:
+                return AlertWords(f"{apart_words} + {here.fees} fees", apart_words)
         waiting, apart = _number(row, "waitingUsd"), _number(row, _WITHDRAWN)
         if waiting is not None and apart is not None:
             told = f"{round_usd(apart)} withdrawn + {round_usd(waiting - apart)} fees"

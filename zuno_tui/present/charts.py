@@ -567,6 +567,7 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
         + f"  {f'LVR {unit}'.strip():>{room + 1 + _FIGURE}}"
         + f"{f'NET {unit}'.strip():>{_FIGURE + 1}}"
     )
+    small = _are_small(max(fees, lvr) for _, fees, lvr in days)
     lines: list[Line] = [(StyledText(head, "dim"),)]
     for day, fees, lvr in days:
         net = fees - lvr
@@ -575,10 +576,10 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
             (
                 StyledText(f"{day:<{label}}  ", "dim"),
                 StyledText(thin_bar(fees / most, room), "good"),
-                StyledText(f" {amount_figure(fees):>{_FIGURE}}  "),
+                StyledText(f" {amount_figure(fees, small=small):>{_FIGURE}}  "),
                 StyledText(thin_bar(lvr / most, room), "bad"),
-                StyledText(f" {amount_figure(lvr):>{_FIGURE}}"),
-                StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
+                StyledText(f" {amount_figure(lvr, small=small):>{_FIGURE}}"),
+                StyledText(f"{_signed(net, small=small):>{_FIGURE + 1}}", tone),
             )
         )
     if len(days) > 1:
@@ -590,13 +591,12 @@ def _days_together(days: Sequence[tuple[str, float, float]], label: int, room: i
     """Of the figures as they are shown above it."""
     fees, lvr = sum(each for _, each, _ in days), sum(each for _, _, each in days)
     net = fees - lvr
+    small = _are_small(max(fees, lvr) for _, fees, lvr in days)
     return (
         StyledText(f"{'sum':<{label}}  {'':<{room}} ", "dim"),
-        StyledText(
-            f"{amount_figure(fees):>{_FIGURE}}  {'':<{room}} {amount_figure(lvr):>{_FIGURE}}",
-            "strong",
-        ),
-        StyledText(f"{_signed(net):>{_FIGURE + 1}}", "good" if net >= 0 else "bad"),
+        StyledText(f"{amount_figure(fees, small=small):>{_FIGURE}}  {'':<{room}} ", "strong"),
+        StyledText(f"{amount_figure(lvr, small=small):>{_FIGURE}}", "strong"),
+        StyledText(f"{_signed(net, small=small):>{_FIGURE + 1}}", "good" if net >= 0 else "bad"),
     )
 
 
@@ -605,11 +605,12 @@ def fee_days(days: Sequence[tuple[str, float]], width: int) -> list[Line]:
     most = max((fees for _, fees in days), default=0.0) or 1.0
     label = max((len(day) for day, _ in days), default=0)
     room = max(_SHORTEST_DAYS, width - label - _FIGURE - 3)
+    small = _are_small(fees for _, fees in days)
     return [
         (
             StyledText(f"{day:<{label}}  ", "dim"),
             StyledText(thin_bar(fees / most, room), "good"),
-            StyledText(f" {amount_figure(fees):>{_FIGURE}}"),
+            StyledText(f" {amount_figure(fees, small=small):>{_FIGURE}}"),
         )
         for day, fees in days
     ]
@@ -632,13 +633,21 @@ def thin_bar(part: float, room: int) -> str:
     return (_FULL * full + _HALF * rest).ljust(room)
 
 
-def amount_figure(value: float) -> str:
-    """Two decimals, as money has; what they would call nothing is said to be less."""
-    return f"{value:,.2f}" if value == 0 or value >= _CENT else "<0.01"
+def amount_figure(value: float, *, small: bool = False) -> str:
+    """Two decimals, as money has, four where all are small; what they would call nothing is said
+    to be less."""
+    places, least = (4, _CENT**2) if small else (2, _CENT)
+    return f"{value:,.{places}f}" if value == 0 or value >= least else f"<{least:.{places}f}"
 
 
-def _signed(value: float) -> str:
-    return f"−{amount_figure(-value)}" if value < 0 else f"+{amount_figure(value)}"
+def _are_small(values: Iterable[float]) -> bool:
+    """Where hundredths would call most of them nothing, as of ether."""
+    return 0 < max(values, default=0.0) < 1
+
+
+def _signed(value: float, *, small: bool = False) -> str:
+    size = amount_figure(abs(value), small=small)
+    return f"−{size}" if value < 0 else f"+{size}"
 
 
 _DEPTH_EIGHTHS = " ▁▂▃▄▅▆▇█"

@@ -35,7 +35,7 @@ from agents.numbers.rounding import gain_over
 from agents.numbers.rules import PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
-from chain.base.units import UNKNOWN, hours, hours_cell, list_words, percent, usd
+from chain.base.units import UNKNOWN, hours_cell, list_words, percent, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.protocols.reference import position_label
@@ -230,7 +230,7 @@ def _paid_back(move: Candidate) -> Statement:
         return Statement("It never earns its cost back.", (claim(name, Relation.NEVER),))
     if move.break_even_hours is None:
         return Statement(f"When it earns its cost back is {UNKNOWN}.")
-    words = f"It earns its cost back in {hours(move.break_even_hours)}."
+    words = f"It earns its cost back in {hours_cell(move.break_even_hours)}."
     return Statement(words, (claim(name, Relation.PAYS_BACK, move.break_even_hours),))
 
 
@@ -400,7 +400,7 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
     yield from _swap_words(plan, pools)
     kept = _kept_back(plan.recommended, pools.get(plan.recommended.pool_id))
     if kept is not None and kept >= _CENT:
-        yield f"{usd(kept)} stays in your wallet, so that the price may move until it is included."
+        yield f"{usd(kept)} is left over, as a margin for price moves."
     yield from map(screen_words, _outside_words(plan, pools))
     yield assumption_words(plan.assumptions)
     if argued:

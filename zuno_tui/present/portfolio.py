@@ -123,6 +123,8 @@ class PortfolioView(Struct, frozen=True):
     """Which wallet on which network, or how many of both."""
     reading: str = ""
     """What is still being read; empty when all is there."""
+    unit: WorthUnit = WorthUnit.USD
+    """What all money in it is counted in: the heads name it."""
 
 
 def summed_lines(lines: Sequence[tuple[ResultLine, float]]) -> ResultLine | None:

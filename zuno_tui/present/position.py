@@ -38,8 +38,8 @@ from zuno_tui.present.words import (
     percent,
     round_usd,
     short_gain,
+    short_worth,
     units,
-    worth,
     yearly_percent,
 )
 
@@ -268,8 +268,8 @@ def _row(
             if amount
         ),
         dollars=dollar_prices(network, position, tokens, overview.prices),
-        value=worth(value.principal, unit),
-        fees=worth(value.fees, unit),
+        value=short_worth(value.principal, unit),
+        fees=short_worth(value.fees, unit),
         against_holding=won.against_holding,
         against_holding_tone=won.tone,
         against_holding_old=won.old,
@@ -327,7 +327,7 @@ def withdrawn_words(position: PositionSnapshot, value: Worth, unit: WorthUnit) -
     return tuple(
         f"{round_usd(float(amount.value))} {words}"
         if unit is WorthUnit.USD and isinstance(amount, Known)
-        else f"{worth(amount, unit)} {words}"
+        else f"{short_worth(amount, unit)} {words}"
         for amount, words in waits
     )
 

@@ -182,7 +182,7 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     came = [(amount, token) for token, amount in facts.changes.items() if amount]
     lines = [
         (-1, came),
-        *((1 if part == "give" else -1, each) for part, _, each in _positions(facts)),
+        *((-1 if part == "get" else 1, each) for part, _, each in _positions(facts)),
     ]
     if any(token not in facts.usd_per_unit for _, line in lines for _, token in line):
         return TotalCost(None, network)
@@ -414,7 +414,7 @@ def _pool_line(
     return ReceiptLine("pool", f"{pair.name} {fee} · {hook} · {which}")
 
 
-_Part = tuple[Literal["give", "get"], str, Amounts]
+_Part = tuple[Literal["give", "collect", "get"], str, Amounts]
 
 
 def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
@@ -425,11 +425,14 @@ def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
                 part = held.liquidity if liquidity is None else liquidity
                 inside = held.span.holds(held.pool.sqrt_price_x96, part, round_up=False)
                 pair = facts.pair(ref)
+                leaves: Literal["give", "collect"] = (
+                    "give" if effect.ends or effect.liquidity else "collect"
+                )
                 if not any(held.withdrawn) or part or any(held.fees):
-                    yield "give", _left_words(effect), _with(pair, *inside.plus(held.fees))
+                    yield leaves, _left_words(effect), _with(pair, *inside.plus(held.fees))
                 if any(held.withdrawn):
                     before = f"withdrawn from {position_label(ref)} before:"
-                    yield "give", before, _with(pair, *held.withdrawn)
+                    yield leaves, before, _with(pair, *held.withdrawn)
             case Provision(ref) if (filled := _filling(facts, effect)) is not None:
                 words = "a position of" if ref is None else f"added to {position_label(ref)}:"
                 yield "get", words, _with(filled.pair, *filled.now)
@@ -642,7 +645,7 @@ def _halfway(facts: ReceiptFacts) -> str:
     acts = [(at, step) for at, step in enumerate(facts.steps, 1) if step_part(step) == "execute"]
     for (place, step), (later, following) in pairwise(acts):
         parts = [*_positions(replace(facts, steps=(step,)))]
-        if parts and all(part == "give" for part, _, _ in parts):
+        if parts and all(part != "get" for part, _, _ in parts):
             held = " + ".join(_all(facts, amounts) for _, _, amounts in parts)
             opens = any(_opened(replace(facts, steps=(following,))))
             none = " and no position" if opens else ""
@@ -652,7 +655,7 @@ def _halfway(facts: ReceiptFacts) -> str:
 
 def _line(
     facts: ReceiptFacts,
-    part: Literal["give", "get", "bound"],
+    part: Literal["give", "collect", "get", "bound"],
     words: str,
     amounts: Amounts,
     bounds: Literal["", "comes out", "goes in"] = "",

@@ -20,6 +20,7 @@ from zuno_tui.present.words import NOBODY
 _PARTS = {
     "pool": "pool",
     "give": "you give",
+    "collect": "you collect",
     "get": "you get",
     "wallet": "wallet",
     "trade": "you trade",

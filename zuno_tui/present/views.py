@@ -236,7 +236,7 @@ class StepView(Struct, frozen=True):
 
 
 Expected = Literal[
-    "pool", "give", "get", "wallet", "trade", "result", "swap", "fees", "network", "pay"
+    "pool", "give", "collect", "get", "wallet", "trade", "result", "swap", "fees", "network", "pay"
 ]
 
 
@@ -504,6 +504,13 @@ class DispatchView(Struct, frozen=True):
     """Name, state, transaction hash."""
     advice: tuple[str, ...]
     actions: tuple[DispatchAction, ...]
+    most_gas: str = ""
+    """What the network may take for all of its steps at most, by their bytes."""
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether anything of it left: what is only approved never did."""
+        return any(transaction for _, _, transaction in self.steps)
 
 
 THE_DEMO = "the demo"

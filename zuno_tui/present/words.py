@@ -22,6 +22,7 @@ _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
 _DIGITS = 4
 _MOST_PLACES = 8
+_SMALLEST_PLACES = 18
 _CENT = Fraction(1, 100)
 _HALF_CENT = 0.005
 _THOUSANDS_FROM = 10_000
@@ -38,8 +39,18 @@ def short_amount(units: int, token: Token) -> str:
     """As `amount_of`, with at most four significant decimals, for a column."""
     if token.decimals is None:
         return f"{units} raw"
-    size = units / 10**token.decimals
-    return f"{size:,.0f}" if size >= 1_000 else f"{size:.4g}"
+    return four_digits(units / 10**token.decimals)
+
+
+def four_digits(size: float) -> str:
+    """`2,910`, `1.546`, `0.00004053`: as people write it, without an exponent."""
+    if size >= 1_000:
+        return f"{size:,.0f}"
+    if not size:
+        return "0"
+    places = _DIGITS - 1 - math.floor(math.log10(size))
+    text = f"{size:.{min(_SMALLEST_PLACES, places)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def short_interval(low: float, high: float) -> str:
@@ -94,6 +105,11 @@ def money(value: Fraction, unit: WorthUnit) -> str:
     return f"{sign}${_fixed(size, places)}"
 
 
+def unit_name(unit: WorthUnit) -> str:
+    """For a head; dollars have a sign of their own."""
+    return "" if unit is WorthUnit.USD else unit.value.upper()
+
+
 def money_figure(value: Fraction, unit: WorthUnit) -> str:
     """Dollars to the cent; another coin in four digits, its name in the head."""
     if unit is WorthUnit.USD:
@@ -107,6 +123,13 @@ def money_figure(value: Fraction, unit: WorthUnit) -> str:
 def figure_cell(value: Quantity[Fraction], unit: WorthUnit) -> str:
     """For a column whose head names the unit."""
     return UNKNOWN if isinstance(value, Unknown) else money_figure(value.value, unit)
+
+
+def short_worth(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """As `worth`, another coin than dollars in four digits."""
+    if isinstance(value, Unknown) or unit is WorthUnit.USD:
+        return worth(value, unit)
+    return f"{money_figure(value.value, unit)} {unit_name(unit)}"
 
 
 def gain_figure(value: Quantity[Fraction], unit: WorthUnit) -> str:

@@ -49,7 +49,7 @@ async def test_nothing_is_cut_and_nothing_overlaps(
                 assert_figures_whole(lines, told.view.rows, unit)
                 assert_frames_closed(pilot, lines)
                 assert [line for line in lines if "…" in line and line[:1] in "╭╰"] == []
-                [fees] = [line for line in lines if "Fees on" in line]
+                [fees] = [line for line in lines if "Worth collecting on" in line]
                 assert ("$" in fees) is (unit == "usd"), fees
                 first = first or front_of(pilot)
                 assert front_of(pilot) == first, theme

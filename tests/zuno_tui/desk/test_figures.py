@@ -252,7 +252,7 @@ async def every_figure(url: str, home: Path) -> None:
         page = (await desk.until(DetailReady)).view
         shown = {each.label: each.words for each in page.figures}
         row = rows[token_id]
-        assert (shown["worth"], shown["to collect"]) == (row.value, row.fees)
+        assert (shown["worth before fees"], shown["to collect"]) == (row.value, row.fees)
         assert (shown["fee APR 24 h"], shown["vs holding"]) == (row.fee_apr, row.against_holding)
 
         # The portfolio adds up to the header, position by position.
@@ -272,7 +272,7 @@ async def every_figure(url: str, home: Path) -> None:
         assert plan.view.approval is not None
         receipt = plan.view.approval.receipt
         assert receipt is not None
-        given = [figure(line.dollars) for line in receipt.lines if line.part == "give"]
+        given = [figure(line.dollars) for line in receipt.lines if line.part == "collect"]
         (wallet_line,) = [line for line in receipt.lines if line.part == "wallet"]
         assert sum(given) == pytest.approx(to_collect - left_out, abs=0.51 * len(given))
         assert figure(wallet_line.dollars) == pytest.approx(to_collect - left_out, abs=0.51)

@@ -167,7 +167,9 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
         token_id = next(iter(rows))
         await desk.ask(Inspect(token_id))
         detail = (await desk.until(DetailReady)).view
-        shown_worth = next(each.words for each in detail.figures if each.label == "worth")
+        shown_worth = next(
+            each.words for each in detail.figures if each.label == "worth before fees"
+        )
         assert shown_worth == rows[token_id].value
         assert shown_worth in await shell(f"inspect {token_id}")
 

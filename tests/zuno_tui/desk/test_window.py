@@ -158,7 +158,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert figures["vs holding"] == drawn.days_sum[-1].words
     copied = dict(line.split(": ", 1) for line in drawn.copied if ": " in line)
     assert copied["vs holding"] == figures["vs holding"]
-    assert copied["holds"] == f"{facts['holds']} = {figures['worth']}"
+    assert copied["holds"] == f"{facts['holds']} = {figures['worth before fees']}"
     assert copied["to collect"] == f"{facts['to collect']} = {figures['to collect']}"
     assert not set(facts) & {"range", "price", "put in", "taken out", "fees earned", "vs holding"}
     assert figures["fee APR 24 h"].endswith("%")

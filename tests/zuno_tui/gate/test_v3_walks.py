@@ -87,7 +87,7 @@ def test_fees_and_what_was_withdrawn_before_are_told_apart(desk: Desk) -> None:
     said = desk.here("collect", "3:4")
     rows = [line.split() for line in said.out.splitlines()]
     (withdrawn,) = [row for row in rows if "withdrawn" in row and "before:" in row]
-    (fees,) = [row for row in rows if row[:5] == ["you", "give", "the", "fees", "of"]]
+    (fees,) = [row for row in rows if row[:5] == ["you", "collect", "the", "fees", "of"]]
     paid = [float(row[-1].lstrip("$").replace(",", "")) for row in (fees, withdrawn)]
     assert paid[0] < 100 < 4_000 < paid[1]
 

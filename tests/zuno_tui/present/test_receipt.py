@@ -175,9 +175,9 @@ def test_the_rounding_of_many_lines_is_no_swap() -> None:
 
     receipt = receipt_of(replace(facts(collect), changes={USDC: 48_000}, positions=held))
 
-    assert [line.dollars for line in receipt.lines if line.part == "give"] == ["$0.02"] * 3
+    assert [line.dollars for line in receipt.lines if line.part == "collect"] == ["$0.02"] * 3
     assert receipt.swap_cost == 0.0
-    assert {line.part for line in receipt.lines} == {"wallet", "pay", "pool", "give", "bound"}
+    assert {line.part for line in receipt.lines} == {"wallet", "pay", "pool", "collect", "bound"}
     kept = receipt_of(replace(facts(collect), changes={USDC: 28_000}, positions=held))
     assert kept.swap_cost == pytest.approx(0.03), "what somebody keeps is told"
 

@@ -9,6 +9,7 @@ from chain.tokens import unlisted_token
 from zuno_tui.present.charts import WIDTH, range_gauge
 from zuno_tui.present.words import (
     fee_text,
+    four_digits,
     money,
     number,
     percent,
@@ -18,6 +19,21 @@ from zuno_tui.present.words import (
     signed_money,
     worth,
 )
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0.0, "0"),
+        (0.00004053, "0.00004053"),
+        (0.5, "0.5"),
+        (1.54571, "1.546"),
+        (999.96, "1000"),
+        (4_789.72, "4,790"),
+    ],
+)
+def test_four_digits_are_written_without_an_exponent(size: float, text: str) -> None:
+    assert four_digits(size) == text
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def in_file(documents: Iterable[dict[str, Any]], now: float) -> list[Told]:
     ]
     if len(fees) < 2:
         return told
-    together = ("· info", "", f"Fees on {len(fees)} positions")
+    together = ("· info", "", f"Worth collecting on {len(fees)}")
     return [together, *(one for one in told if one not in fees)]
 
 

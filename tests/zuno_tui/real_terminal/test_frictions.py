@@ -51,7 +51,9 @@ _DESK = (
     ),
     Look("sorted and filtered", "o/weth", (r"by value", r"#35 +WETH/USDC"), r"#30 +USDC"),
     Look(
-        "alerts", f"{_ESCAPE}2", (r"[✗▲] +((\d+|critical|warning) +)?#26", r"Fees on \d+ positions")
+        "alerts",
+        f"{_ESCAPE}2",
+        (r"[✗▲] +((\d+|critical|warning) +)?#26", r"Worth collecting on \d+"),
     ),
     Look(
         "position",

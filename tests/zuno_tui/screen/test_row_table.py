@@ -156,7 +156,7 @@ async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
         pane = pilot.app.screen.query_one(AlertsPane)
         lines = "\n".join(lines_of(pane))
         assert [row.key for row in pane.rows] == ["1", "2", "3", "fees"]
-        assert "Fees on 3 positions, $43" in lines
+        assert "Worth collecting on 3, $43" in lines
         await pilot.press("2", "G", "space")
         assert link.intents == [Acknowledge("4"), Acknowledge("5"), Acknowledge("6")]
         await pilot.press("enter")
@@ -229,10 +229,10 @@ async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
     async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:
         pane = pilot.app.screen.query_one(AlertsPane)
         await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts)))
-        assert "Fees on 2 positions, $100" in " ".join(lines_of(pane))
+        assert "Worth collecting on 2, $100" in " ".join(lines_of(pane))
         rows = [replace(row, fees="$60.00", fees_worth=60.0) for row in waiting]
         await play(pilot, PositionsChanged(replace(told.view, rows=tuple(rows))))
-        assert "Fees on 2 positions, $120" in " ".join(lines_of(pane))
+        assert "Worth collecting on 2, $120" in " ".join(lines_of(pane))
         await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts[:1])))
         assert "$60.00 to collect" in " ".join(lines_of(pane))
 
@@ -287,7 +287,9 @@ def test_an_alert_begins_with_what_differs() -> None:
     assert shown == out, "one alone stays as it is"
     held = next(row for row in POSITIONS.rows if row.ref == out.ref)
     side = f"below {held.low}" if held.progress < 0.5 else f"above {held.high}"
-    assert alert_words(out, held) == (f"Out: {held.price}, {side}", f"Out, {side}"), "as it is now"
+    for severity, begins in (("warning", "Just out"), ("critical", "Out")):
+        told = alert_words(replace(out, severity=severity), held)
+        assert told == (f"{begins}: {held.price}, {side}", f"Out, {side}"), "as it is now"
     assert alert_words(out, None).words == "ETH/USDC is out of range: 1,700, below"
     fees = replace(ALERTS.rows[2], kind="fees_worth_collecting", numbers={"gasUsd": 0.4})
     assert alert_words(fees, None).words == "$12.00 to collect, costs $0.40"

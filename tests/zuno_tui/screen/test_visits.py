@@ -1,9 +1,11 @@
 """The screens one goes to from the desk: how they look, and what their keys ask for."""
 
+import pytest
 from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
 
+from chain.prices.price import WorthUnit
 from chain.protocols.reference import v3_position, v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
@@ -30,6 +32,7 @@ from zuno_tui.intents.intents import (
     ShowPortfolio,
     UseWallet,
 )
+from zuno_tui.present.portfolio import EarnedRow
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -274,3 +277,24 @@ async def test_another_wallet_is_used_from_its_row() -> None:
         assert link.intents == [], "nothing typed changes no wallet"
         await pilot.press("enter", *"cold", "enter")
         assert link.intents == [UseWallet("cold")]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_ether_stands_in_the_heads_and_no_figure_is_cut(width: int) -> None:
+    def in_ether(row: EarnedRow) -> EarnedRow:
+        names = ("worth", "today", "week", "month", "entry", "result")
+        return replace(row, **{name: "0.0002873" for name in names if getattr(row, name)}, note="")
+
+    rows = tuple(in_ether(row) for row in PORTFOLIO.rows)
+    view = replace(PORTFOLIO, total=in_ether(PORTFOLIO.total), rows=rows, unit=WorthUnit.ETH)
+    async with desk_app(ScriptedLink()).run_test(size=(width, 36)) as pilot:
+        await play(pilot, PortfolioChanged(view, opens=True))
+        lines = lines_of(pilot)
+        (head,) = [line for line in lines if "WORTH+FEES ETH" in line]
+        assert "VS HOLD−GAS ETH" in head
+        assert any("FEES ETH" in line for line in lines if line not in head)
+        told = [line for line in lines if "0.0002873" in line]
+        assert len(told) == 1 + len(rows)
+        assert not any("0.0002873 ETH" in line or "0.00028…" in line for line in told)
+        await play(pilot, PortfolioChanged(PORTFOLIO))
+        assert not any("WORTH+FEES ETH" in line for line in lines_of(pilot)), "dollars again"

@@ -138,7 +138,7 @@ VERDICT = TradeVerdict(
     (),
     (
         "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
-        "then: sell what is left, at most 3.514 ETH, at once and at any price",
+        "then: sell what is left, at most 3.514 ETH, at the market price",
     ),
     ("Above 3,350.90 #28 gains no more: the short loses $351 per $100 up.",),
     "You asked for 100%. The experts lean bearish (1 bullish, 2 bearish, 1 neutral) and would "

@@ -75,7 +75,7 @@ DETAIL = DetailView(
         KeyFigure("against holding, since it was opened", "+$41.20", "good"),
     ),
     figures=(
-        KeyFigure("worth", "$18,154.51"),
+        KeyFigure("worth before fees", "$18,154.51"),
         KeyFigure("to collect", "$12.40"),
         KeyFigure("fee APR 24 h", "18.1%"),
         KeyFigure("vs holding", "+$41.20", "good"),

@@ -63,7 +63,7 @@ _PAPER = "paper"
 _CURVE_ROWS, _CURVE_LABEL = 11, 9
 NO_MONEY = "PAPER: no real money"
 LIQUIDATION = "liquidation"
-AT_ANY_PRICE = "and at any price"
+AT_MARKET = "at the market price"
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
@@ -186,7 +186,9 @@ def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
     title = StyledText("ORDERS", "title"), StyledText(closing, "dim")
     lines: list[Line] = [title] if told.orders else []
     for place, order in enumerate(told.orders, 1):
-        tone: DrawnTone = "warn" if order.endswith(AT_ANY_PRICE) else "plain"
+        tone: DrawnTone = (
+            "warn" if order.startswith("then: ") and order.endswith(AT_MARKET) else "plain"
+        )
         lines += _words(f"  {place}. {order}", width, tone, indent=5)
     return lines
 

@@ -33,7 +33,7 @@ from chain.base.clean_text import clean_text
 from chain.base.units import age_text, signed_percent
 from chain.protocols.reference import position_label, position_name
 from zuno_tui.features.trade.drawing import (
-    AT_ANY_PRICE,
+    AT_MARKET,
     LIQUIDATION,
     bias_counts,
     head_lines,
@@ -585,13 +585,11 @@ def _account_line(plan: TradePlan) -> Iterator[str]:
 
 
 def order_words(order: PlannedOrder, coin: str) -> str:
-    price = "at any price" if order.price is None else f"at {order.price:,.2f}"
+    price = AT_MARKET if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
     if order.finishes:
-        worst = AT_ANY_PRICE if order.price is None else f"at {order.price:,.2f} or better"
-        return (
-            f"then: {order.side} what is left, at most {order.quantity:g} {coin}, at once {worst}"
-        )
+        worst = AT_MARKET if order.price is None else f"at once at {order.price:,.2f} or better"
+        return f"then: {order.side} what is left, at most {order.quantity:g} {coin}, {worst}"
     if order.type == "maker":
         words += f" or better, resting, for {_duration(order.expires_seconds or 0)}"
     if order.type == "sliced":

@@ -360,7 +360,8 @@ def _recommended(plan: Plan) -> Candidate:
     if plan.choice.kind == "hold":
         options = [*map(_letter, plan.candidates), *([] if plan.exit is None else [CLOSE])]
         named = f" To act all the same, name an option: {', '.join(options)}." if options else ""
-        raise GateRefusedError(f"The plan is to keep it: there is nothing to sign.{named}")
+        keeps = "Advice: keep your tokens." if plan.exit is None else "The plan is to keep it."
+        raise GateRefusedError(f"{keeps} There is nothing to sign.{named}")
     return plan.recommended
 
 

@@ -11,7 +11,7 @@ from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import Pair
 from zuno_tui.present.pages.page import PageCell
-from zuno_tui.present.words import UNKNOWN, fee_text, money_figure
+from zuno_tui.present.words import UNKNOWN, fee_text, four_digits, money_figure
 
 
 def pool_title(pair: Pair, key: PoolKey) -> str:
@@ -70,4 +70,4 @@ def _short(amount: int, token: Token) -> str:
     if token.decimals is None:
         return f"{amount} raw"
     size = amount / 10**token.decimals
-    return f"{size:,.0f}" if size >= 10_000 else f"{size:,.4g}" if size < 1_000 else f"{size:,.1f}"
+    return f"{size:,.1f}" if 1_000 <= size < 10_000 else four_digits(size)

@@ -87,7 +87,7 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
 def _table(drill: ExitDrillReport) -> PageTable:
     unit, blank = drill.unit, PageCell("")
     columns = page_columns(
-        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH", unit), "GAS>@100"
+        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH+FEES", unit), "GAS>"
     )
     rows = tuple(
         (

@@ -37,7 +37,7 @@ from zuno_tui.present.pages.page import (
     page_columns,
 )
 from zuno_tui.present.portfolio import wallet_words
-from zuno_tui.present.words import UNKNOWN, money, round_usd, signed_money
+from zuno_tui.present.words import UNKNOWN, four_digits, money, round_usd, signed_money
 
 _USD = WorthUnit.USD
 _PLACES = 6
@@ -218,18 +218,26 @@ def _missing(whole: WholeHistory) -> Iterator[str]:
                 yield f"{where}: {unknown} entries have no price of their time"
 
 
-def history_page(history: HistoryRecord, nobody_held: str = "") -> Page:
+def history_page(
+    history: HistoryRecord, nobody_held: str = "", unit: WorthUnit = WorthUnit.USD
+) -> Page:
     warnings = [Words(f"! {words}", "warn") for words in (*history.missing, nobody_held) if words]
     return Page(
         "History",
         (
-            (_headline(history), *warnings),
+            (_headline(history), *_why_dollars(unit), *warnings),
             tuple(_stories(history)),
             tuple(_done(history)),
             tuple(_happened(history)),
             (Words(_coverage(history)),),
         ),
     )
+
+
+def _why_dollars(unit: WorthUnit) -> Iterator[Words]:
+    if unit is not WorthUnit.USD:
+        why = "each amount is counted at the price of its time, which is kept in dollars"
+        yield Words(f"This page is in dollars, not in {unit.value.upper()}: {why}.")
 
 
 def _headline(history: HistoryRecord) -> PageHeadline:
@@ -292,7 +300,7 @@ def _stories(history: HistoryRecord) -> Iterator[Block]:
             yield Words(f"{', '.join(names)}: {reason}")
     yield Words(
         "profit = out + fees + now − put in − costs (network and swaps), each at the price of its "
-        "time"
+        "time; now: what is in it or withdrawn, without its fees"
     )
 
 
@@ -422,4 +430,4 @@ def _amount(entry: EntryRecord) -> str:
     if entry.decimals is None:
         return f"{abs(entry.amount)} raw {entry.token}"
     size = abs(entry.amount) / 10**entry.decimals
-    return f"{f'{size:,.0f}' if size >= 1_000 else f'{size:.4g}'} {entry.token}"
+    return f"{four_digits(size)} {entry.token}"

@@ -34,14 +34,17 @@ def outbox_page(dispatches: Sequence[DispatchView]) -> Page:
             (
                 PageHeadline(
                     count if waiting else "Nothing waits for you.",
-                    f"{len(dispatches)} approved so far",
+                    _counted(dispatches),
                     "warn" if waiting else "good",
                 ),
                 *_advice(dispatches),
             ),
-            (_table(dispatches),),
+            *_tables(dispatches),
             *_steps(dispatches),
-            (Words("One plan, step by step: zuno outbox PLAN · each position's: zuno history"),),
+            (
+                Words("gas at most: by the signed bytes; what it really took: zuno history"),
+                Words("One plan, step by step: zuno outbox PLAN"),
+            ),
         ),
     )
 
@@ -54,17 +57,34 @@ def _advice(dispatches: Sequence[DispatchView]) -> Iterator[Words]:
             yield Words(f"    zuno outbox {action} {dispatch.plan_id}")
 
 
-def _table(dispatches: Sequence[DispatchView]) -> PageTable:
-    columns = page_columns("TIME (UTC)", "WHAT", "WHERE IT STANDS", "SENT@90", "PLAN@130")
+def _counted(dispatches: Sequence[DispatchView]) -> str:
+    sent = sum(dispatch.was_sent for dispatch in dispatches)
+    rest = len(dispatches) - sent
+    return f"{sent} sent" + (f" · {rest} approved and not sent" if rest else "")
+
+
+def _tables(dispatches: Sequence[DispatchView]) -> Iterator[tuple[Block, ...]]:
+    """What was only approved stands apart from what was sent."""
+    for title, was_sent in (("APPROVED, NOT SENT", False), ("SENT", True)):
+        if found := [each for each in dispatches if each.was_sent is was_sent]:
+            yield (_table(title, found),)
+
+
+def _table(title: str, dispatches: Sequence[DispatchView]) -> PageTable:
+    sent = ("TRANSACTION@110",) if title == "SENT" else ()
+    columns = page_columns(
+        "TIME (UTC)", title, "WHERE IT STANDS", "GAS AT MOST>", *sent, "PLAN@130"
+    )
     rows = []
     for dispatch in dispatches:
-        sent = [name for _, _, name in dispatch.steps if name]
+        hashes = [name for _, _, name in dispatch.steps if name]
         rows.append(
             (
                 PageCell(moment_text(int(dispatch.time))[:16], "dim"),
                 PageCell(dispatch.headline, "strong"),
                 PageCell(dispatch.state, state_tone(dispatch)),
-                PageCell(shorten_address(sent[-1]) if sent else "–", "dim"),
+                PageCell(dispatch.most_gas or "–", "dim"),
+                *((PageCell(shorten_address(hashes[-1]), "dim"),) if sent else ()),
                 PageCell(dispatch.plan_id, "dim"),
             )
         )

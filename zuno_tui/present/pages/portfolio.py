@@ -1,5 +1,6 @@
 """Everything a person owns: what each position is worth, earned and came to."""
 
+from zuno_tui.present.pages.cells import money_head
 from zuno_tui.present.pages.page import (
     Cells,
     Page,
@@ -13,9 +14,10 @@ from zuno_tui.present.portfolio import EarnedRow, PortfolioView, WholePortfolio,
 
 
 def portfolio_page(view: PortfolioView, whole: WholePortfolio) -> Page:
+    unit = view.unit
     columns = page_columns(
-        *("POSITION", "WORTH>", "TODAY>@100", "7 D>", "30 D>@90", "FEES SINCE ENTRY>"),
-        *("VS HOLDING>", "NOTE@120"),
+        *("POSITION", money_head("WORTH+FEES", unit), "TODAY>@100", "7 D>", "30 D>@90"),
+        *(money_head("FEES SINCE ENTRY", unit), money_head("VS HOLDING", unit), "NOTE@120"),
     )
     alerts = len(whole.alerts)
     attached = (

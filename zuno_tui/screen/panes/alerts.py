@@ -290,7 +290,7 @@ def gather_rows(
     if len(waiting) < 2:
         return _most_first(rows)
     total = sum(row.fees or 0.0 for row in waiting)
-    words = f"Fees on {len(waiting)} positions, {words_of_fees(waiting)}"
+    words = f"Worth collecting on {len(waiting)}, {words_of_fees(waiting)}"
     together = AlertRow(
         alert_id=_FEES,
         severity="info",

@@ -36,7 +36,7 @@ _COLUMNS = (
     TableColumn("PRICE 24H", 11, 9, right=True, spacious=True),
     TableColumn("PRICE", 12, 12, right=True, spacious=True),
     TableColumn("FROM – TO", 13, 27, right=True, spacious=True),
-    TableColumn(" NOTES", 10, 19),
+    TableColumn(" NOTES", 10, 22),
 )
 _MONEY = (5, 6, 8, 9)
 """The columns of `PositionRow.figures`."""

@@ -128,8 +128,9 @@ def _fee_days(week: ChartView, width: int) -> list[Line]:
 
 
 def _days_title(days: Sequence[tuple[str, float]]) -> Line:
-    together = amount_figure(sum(round(fees, 2) for _, fees in days))
-    return _titled("FEES", f"by day, {together} since {days[0][0]}")
+    small = max((fees for _, fees in days), default=0.0) < 1
+    together = amount_figure(sum(round(fees, 4 if small else 2) for _, fees in days), small=small)
+    return _titled("FEES", f"{together} by day")
 
 
 class BookPane(PlainText):

@@ -12,7 +12,7 @@ from chain.protocols.reference import read_position_ref
 from zuno_tui.desk.events import Event, PortfolioChanged
 from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.charts import result_chart, spark_through
-from zuno_tui.present.words import UNKNOWN
+from zuno_tui.present.words import UNKNOWN, unit_name
 from zuno_tui.screen.keys import SUMMING
 from zuno_tui.screen.panes.frame import heading, join_parts, literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn, TableLayout
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 _TREND = 24
 _COLUMNS = (
     TableColumn("", 0, 30),
-    TableColumn("WORTH", 1, 13, right=True),
+    TableColumn("WORTH+FEES", 1, 15, right=True),
     TableColumn("TODAY", 5, 10, right=True),
     TableColumn("7 D", 2, 11, right=True),
     TableColumn("30 D", 4, 11, right=True),
     TableColumn("ALL FEES", 6, 11, right=True),
-    TableColumn("VS HOLD−GAS", 1, 11, right=True),
+    TableColumn("VS HOLD−GAS", 1, 15, right=True),
     TableColumn("TREND", 8, _TREND),
     TableColumn("NOTE", 7, 60, grows=True),
 )
 _FEES = range(2, 6)
 """The columns that tell fees."""
-_FEES_TITLES = (" FEES, at the prices of their hour ", " FEES, at past prices ", " FEES ")
+_FEES_TITLES = (" FEES{}, at the prices of their hour ", " FEES{}, at past prices ", " FEES{} ")
+_NAMES_UNIT = frozenset((1, 6))
+"""Of the columns outside the fees, those that hold money."""
 _MARK = 2
 """The cells of the cursor's mark."""
 _FEWEST = 2
@@ -47,6 +49,9 @@ _FEWEST = 2
 
 class EarnedTable(RowTable):
     """As wide as the chart over it."""
+
+    named_unit: str = ""
+    """What money is counted in where its figures do not say so."""
 
     def fees_place(self) -> tuple[int, int]:
         """Where the columns that tell fees begin, and how wide they are together."""
@@ -57,6 +62,10 @@ class EarnedTable(RowTable):
                 start, end = start or at, at + place.width
             at += place.width + gap
         return start, end - start
+
+    def _title(self, column: int) -> str:
+        named = f" {self.named_unit}" if self.named_unit and column in _NAMES_UNIT else ""
+        return f"{super()._title(column)}{named}"
 
     def _layout(self, width: int) -> TableLayout:
         return widen(super()._layout(width), width - _MARK)
@@ -135,13 +144,19 @@ class PortfolioScreen(SubScreen):
         window = (min(times, default=0.0), max(times, default=0.0))
         rows = [_row(row, "" if noted else _trend(row, window)) for row in told]
         table = self.query_one(EarnedTable)
+        named = unit_name(view.unit)
+        if table.named_unit != named:
+            table.named_unit = named
+            table.forget_widths()
         table.styles.height = len(rows) + 1
         table.fill(rows)
         self.call_after_refresh(self._draw)
 
     def _fees_title(self) -> Content:
         start, width = self.query_one(EarnedTable).fees_place()
-        words = next((each for each in _FEES_TITLES if len(each) <= width), "")
+        named = unit_name(self._view.unit)
+        titles = (each.format(f" {named}" if named else "") for each in _FEES_TITLES)
+        words = next((each for each in titles if len(each) <= width), "")
         return literal(" " * start + words.center(width, "─"), "$quiet")
 
     def _draw(self) -> None:
@@ -149,7 +164,8 @@ class PortfolioScreen(SubScreen):
         row = next((row for row in self._view.rows if row.key == key), self._view.total)
         picture = self.query_one("#portfolio-chart", PlainText)
         width, height = picture.content_size
-        title = heading("VS HOLDING", f"{row.name.strip()}, fees included, before gas")
+        named = row.name.strip()
+        title = heading("VS HOLDING", f"{named}, before gas; the table is after gas")
         line = row.line
         if not width:
             return
@@ -171,7 +187,8 @@ def _trend(earned: EarnedRow, window: tuple[float, float]) -> str:
 
 
 def _row(earned: EarnedRow, trend: str) -> Row:
-    strong = "plain" if earned.name.startswith((" ", "#")) or earned.idle else "strong"
+    # A sum of several positions: all of them, or those of one wallet on one network.
+    strong = "plain" if earned.key.count("/") >= _FEWEST else "strong"
     return Row(
         earned.key,
         (

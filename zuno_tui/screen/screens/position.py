@@ -201,6 +201,9 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
             yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
                 "bold $primary", 0, _LABEL
             )
+    if _in_dollars(entry) and not _in_dollars(now):
+        words = "Dollars: the profit counts each amount at the price of its time."
+        yield literal(" " * _LABEL + words, "$quiet")
     if (at := view.standing) is not None and not in_chart:
         if now or entry:
             yield Content("")
@@ -216,6 +219,10 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
                 literal(at.unit, "$quiet"),
             ]
         )
+
+
+def _in_dollars(figures: Sequence[KeyFigure]) -> bool:
+    return any("$" in each.words for each in figures)
 
 
 def _range_figures(view: DetailView) -> Iterator[KeyFigure]:

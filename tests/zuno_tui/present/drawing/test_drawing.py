@@ -176,8 +176,12 @@ def test_days_show_what_is_left() -> None:
     assert lines[2].split()[-1] == "−3.00"
     assert lines[2].count("━") > lines[1].count("━")
     assert len({len(line) for line in lines}) == 1
-    (_, little) = _text(day_bars([("Nov 12", 0.004, 0.0)], 70))
-    assert little.split()[-3:] == ["<0.01", "0.00", "+<0.01"]
+    (_, little) = _text(day_bars([("Nov 12", 4.0, 0.004)], 70))
+    assert little.split()[-3:] == ["4.00", "<0.01", "+4.00"]
+    _, *small = _text(day_bars([("Nov 12", 0.0185, 0.00004), ("Nov 13", 0.0002, 0.0011)], 70))
+    assert small[0].split()[-3:] == ["0.0185", "<0.0001", "+0.0185"], "as of ether"
+    figures = [word for word in small[1].split() if word[-1].isdigit()]
+    assert figures[-3:] == ["0.0002", "0.0011", "−0.0009"]
 
 
 def test_a_price_stands_where_its_time_is_however_many_swaps_there_were() -> None:

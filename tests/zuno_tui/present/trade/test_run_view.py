@@ -229,7 +229,7 @@ def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() 
     assert paper.index("ORDERS  to close it later: unhedge 28") < min(
         place for place, line in enumerate(paper) if line.startswith("EXPOSURE")
     )
-    assert "at once and at any price" in " ".join(" ".join(paper).split())
+    assert "at the market price" in " ".join(" ".join(paper).split())
 
 
 def test_what_a_wide_hedge_does_stands_right_of_what_it_is() -> None:
