@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
+from chain.base.units import DAY
 from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Command
 from zuno_tui.catalog.registry import CommandRegistry
@@ -135,6 +136,8 @@ class _LineFiller:
         if argument.name in ("--from", "--to") and kind in ("DAY", "DATE"):
             day = span_of(sentence.days, sentence.words)[argument.name == "--to"]
             return [day] if day else []
+        if kind == "N" and argument.name == "--days" and sentence.seconds is not None:
+            return [str(max(1, sentence.seconds // DAY))]
         if argument.name == "--at" and not sentence.percents:
             return self._number(argument)
         return self._values(argument) if self._is_named(argument) else []
@@ -237,6 +240,8 @@ class _LineFiller:
         if argument.value_name == "alert_id":
             return FILLERS["alert"]("alerts", sentence, context)
         name = self._command.name
+        if argument.metavar == "ID|PHRASE" and sentence.amounts and not sentence.ids:
+            return FILLERS["create"](name, sentence, context)
         if argument.value_name in self._command.intent.defaults():
             meant = positions_meant(sentence, context)
             alone = meant.described and meant.sure and len(meant.ids) == 1

@@ -37,7 +37,14 @@ from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, likely_meanings
+from zuno_tui.prompt.sentences import (
+    LikelyMeaning,
+    Lines,
+    Meaning,
+    PlainAnswer,
+    filling_verbs,
+    likely_meanings,
+)
 from zuno_tui.prompt.slots import Sentence, is_spoken_here, read_sentence
 from zuno_tui.prompt.unused import unused_of
 from zuno_tui.prompt.words import spelled_words, stem, tokens_of
@@ -128,12 +135,15 @@ class _Likely(NamedTuple):
     found: Interpretation
     share: int
     acts: bool
+    looks: bool
+    """Whether its line may run at once."""
 
     @property
     def is_whole(self) -> bool:
         """Whether it fills a line, and all that was said is in it."""
-        told = self.found.misunderstood is not None and self.found.misunderstood.answered
-        return bool(self.found.intents or told) and not self.found.unused
+        found = self.found
+        told = found.misunderstood is not None and found.misunderstood.answered
+        return bool(found.intents or told) and not (found.unused and self.looks)
 
 
 def _likeliest(
@@ -144,10 +154,12 @@ def _likeliest(
     def fill(line: str, part: Sentence) -> str:
         return declared_line(line, part, words, context, commands)
 
-    each = (
-        _Likely(_of_meaning(likely.meaning, context, commands), likely.share, likely.acts)
-        for likely in likely_meanings(sentence, context, fill)
-    )
+    def likely_of(likely: LikelyMeaning) -> _Likely:
+        found = _of_meaning(likely.meaning, context, commands)
+        looks = all(may_look(intent, commands) for intent in found.intents)
+        return _Likely(found, likely.share, likely.acts, looks)
+
+    each = map(likely_of, likely_meanings(sentence, context, fill))
     first = next(each)
     clear = _CLEAR_ACT if first.acts else _CLEAR
     if first.share >= clear and first.is_whole:
@@ -155,7 +167,7 @@ def _likeliest(
     near = [other for other in each if other.is_whole and other.share >= _LEAST_ASKED]
     if first.share < _LEAST:
         near = [first, *near] if first.share >= _LEAST_ASKED else near
-        first = _Likely(_nearly(words, context, commands), _LEAST, acts=False)
+        first = _Likely(_nearly(words, context, commands), _LEAST, acts=False, looks=True)
     near = [other for other in near if _WORTH_ASKING * other.share >= first.share]
     if not first.acts and first.found.unused and near and not near[0].acts:
         return near[0].found
@@ -257,7 +269,9 @@ def _read_whole(
     path = words[:count]
     if path in commands.paths(for_shell=True):
         return for_shell(line)
-    typed = read_line(words, context, commands)
+    flagged = any(word.startswith("--") for word in words)
+    whole = commands.paths()[path].intent.from_words(words[count:]) if flagged and count else None
+    typed = whole or read_line(words, context, commands)
     if path == ("setting",) and isinstance(typed, Misunderstood):
         return for_shell(line)
     if not isinstance(typed, Misunderstood) or not words[count:] or not count:

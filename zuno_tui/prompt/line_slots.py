@@ -98,12 +98,21 @@ def _is_bought(symbol: str, sentence: Sentence) -> bool:
     if sentence.has("buy"):
         return sentence.symbols[0] == symbol
     if sentence.symbols[0] != symbol:
-        return True
+        return not _is_led(sentence.symbols[0], sentence)
     if sentence.has("sell"):
         at = next(idea.place for idea in sentence.ideas if idea.name == "sell")
         named = (symbol_of(word) for word in sentence.words[at + 1 : at + 2])
         return any(known is not None and known != symbol for known in named)
     return not sentence.has("swap", "close", "add") and sentence.has("take", "want", "out")
+
+
+_INTO = frozenset(("for", "into", "to"))
+
+
+def _is_led(symbol: str, sentence: Sentence) -> bool:
+    """`for weth 1500 usdc`: what is to come in is named first."""
+    led = zip(sentence.words, sentence.words[1:], strict=False)
+    return any(join in _INTO and symbol_of(word) == symbol for join, word in led)
 
 
 def number_slot(verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
@@ -224,7 +233,14 @@ def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
         )
     if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
         raise _which(verb, [read_ref(name) for name in ids], context)
-    return (" ".join(ids),)
+    refs = [read_ref(name) for name in ids]
+    unwraps = verb in _PAYS_OUT and all(ref is not None and ref.protocol == "v3" for ref in refs)
+    plain_eth = unwraps and _IN_ETH.search(" ".join(sentence.words))
+    return (" ".join((*ids, *(("--eth",) if plain_eth else ()))),)
+
+
+_PAYS_OUT = frozenset(("collect", "close"))
+_IN_ETH = re.compile(r"\b(?:(?:as|in|into)(?: real| native| plain)?|real|native|plain) eth(?:er)?\b")
 
 
 _HELD_IN_ALL = ("positions", "position", "them", "liquidity", "fees", "out_of_range", "in_range")
@@ -297,6 +313,8 @@ def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
 
 
 def _part(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    if not sentence.percents and sentence.has("some"):
+        raise UnclearSlotError(f"How many percent? Like: {verb} 7 50")
     if not sentence.percents:
         return ("",)
     return tuple(f" {percent}%" for percent in _percent(verb, sentence, context))
@@ -514,7 +532,7 @@ def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequenc
 _CLOCK_TIME = re.compile(
     r"(?:(?:at|by) )?(?:[0-9]{1,2}(?::[0-9]{2})? ?[ap]m|[0-9]{1,2}:[0-9]{2}|noon|midnight)"
 )
-_VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always"))
+_VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always", "while", "bit"))
 _SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
@@ -638,7 +656,10 @@ def theme_of(words: Sequence[str]) -> str | None:
 
 def unit_of(sentence: Sentence) -> str | None:
     """What worth is counted in: ether or dollars."""
-    if DOLLARS & set(sentence.words):
+    words = sentence.words
+    for join in ("than", "instead"):
+        words = words[: words.index(join)] if join in words else words
+    if DOLLARS & set(words):
         return "usd"
     return "eth" if sentence.symbols == ("ETH",) else None
 

@@ -95,6 +95,12 @@ def _says() -> Mapping[str, tuple[tuple[int, int], ...]]:
     return {idea: tuple(weights) for idea, weights in found.items()}
 
 
+def says_for(idea: str, line: str) -> int:
+    """How much an idea says for a line; below zero it speaks against it."""
+    places = dict(_says().get(idea, ()))
+    return places.get([*_lines()].index(line), 0)
+
+
 @cache
 def _parts() -> tuple[int, ...]:
     """How likely a line is that many tenths behind the likeliest, in billionths of it."""

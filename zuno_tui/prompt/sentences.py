@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,10 +15,10 @@ from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
-from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows
+from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows, says_for
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
-from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
+from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unread_words, unused_of
 from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
@@ -61,7 +61,7 @@ class Lines(Struct, frozen=True):
 
     lines: tuple[str, ...]
     unused: tuple[str, ...] = ()
-    """What was said besides, where the lines only look."""
+    """What was said besides: beside an act only words that nothing reads."""
 
 
 class PhraseQuestion(Struct, frozen=True):
@@ -119,6 +119,7 @@ def _of_rows(
     for place, (row, share) in enumerate(ranked_rows(said)):
         try:
             meaning = _of_row(row, said, sentence, context, fill)
+            meaning = _with_all_meant(meaning, row, sentence)
             meaning = _with_all_used(meaning, sentence, context)
         except NotReadYetError:
             if place == 0:
@@ -188,8 +189,10 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
         left = (*left, *(time for time in clock_times(sentence) if time not in said))
     if acts and sentence.twice:
         return PhraseQuestion(f"You named {list_names(sentence.twice)}. Which one?", meaning.lines)
-    if not left or not acts:
+    if not acts:
         return Lines(meaning.lines, left)
+    if not left:
+        return Lines(meaning.lines, unread_words(sentence, meaning.lines))
     offer = order_instead(meaning.lines, sentence, context)
     if offer is not None:
         return PhraseQuestion(offer.text, offer.choices)
@@ -197,6 +200,32 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
     return PhraseQuestion(
         f"What about {list_names(left)}? `{line}` leaves that out.", meaning.lines
     )
+
+
+_CHANGES = frozenset(("off", "stop_loss", "take_profit", "undo", "unhedge", "trades"))
+"""Ideas that are no verbs and yet make another act of the one beside them."""
+_SAYS_LITTLE = frozenset(("make", "new", "take", "get", "should"))
+
+
+def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meaning:
+    """`trailing stop 28 5%`: an act that does not explain the words beside it is asked about."""
+    if not (isinstance(meaning, Lines) and meaning.lines and row.acts):
+        return meaning
+    known = {*grammar().joining.split(), "wrap", "unwrap"}
+    by_place = {place: [idea.name for idea in ideas] for place, ideas in groupby(sentence.ideas, lambda idea: idea.place)}
+    left = [
+        sentence.words[place]
+        for place, names in by_place.items()
+        if any(name in _CHANGES or name in grammar().verbs for name in names)
+        and known.isdisjoint(names)
+        and sentence.words[place] not in _SAYS_LITTLE
+        and sentence.words[place] not in meaning.lines[0].split()
+        and max(says_for(name, row.line) for name in names) <= 0
+    ]
+    if not left:
+        return meaning
+    line = meaning.lines[0]
+    return PhraseQuestion(f"What about «{list_names(left)}»? `{line}` says nothing of it.", (line,))
 
 
 def _is_wish(sentence: Sentence) -> bool:
@@ -260,6 +289,8 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return PhraseQuestion(NOT_WHILE)
     if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
+    if _says_no(row):
+        return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
@@ -267,6 +298,11 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     later = reminded or clock_times(sentence) or not ideas.isdisjoint(("if", "later"))
     later = later and verb != "setting"
     return denied or (_not_later(sentence) if later and not is_look(verb) else None)
+
+
+def _says_no(row: LineRow) -> bool:
+    """`orders stop` is how `do not execute my orders` is said."""
+    return row.line in ("orders stop", "unhedge {hedged}{part}", "trade watch off")
 
 
 def _not_later(sentence: Sentence) -> PhraseQuestion:
@@ -418,9 +454,14 @@ def _goes_on(words: Sequence[str], idea: Idea) -> bool:
 _LEAVING_OUT = (("but",), ("except",))
 
 
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b(?! (?:say|think|recommend|suggest|advise))")
+
+
 def _is_question(sentence: Sentence, *, asked: bool) -> bool:
     first = {idea.name for idea in sentence.ideas if idea.place == 0}
     if "polite" in first:
+        return False
+    if _REQUEST.search(" ".join(sentence.words)) and not first & {"ask", "why", "how_to", "what_if"}:
         return False
     asking = sentence.words[:1] and sentence.words[0] in grammar().words["ask"].split(", ")
     return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})

@@ -53,7 +53,7 @@ _RISKS = {
 _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
 _FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
 _TIMES = re.compile(r"x[0-9]{1,3}", re.ASCII)
-_OF_WALLETS = frozenset(("wallet", "wallets", "account", "use", "called", "named"))
+_OF_WALLETS = frozenset(("wallet", "wallets", "account", "portfolio", "use", "called", "named"))
 _BEFORE_TIME = frozenset(("for", "every", "each"))
 _REPEATED = frozenset(("times", "moves"))
 _BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
@@ -127,7 +127,7 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
     words = [token.text for token in tokens]
     return Sentence(
         tokens,
-        find_ideas(words),
+        _with_but_as_meant(find_ideas(words), words),
         tuple(dict.fromkeys(reader.ids)),
         tuple(reader.numbers),
         tuple(reader.percents),
@@ -147,6 +147,25 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         reader.unclear,
         next(filter(None, (_unread(token) for token in tokens)), ""),
     )
+
+
+def _with_but_as_meant(ideas: tuple[Idea, ...], words: Sequence[str]) -> tuple[Idea, ...]:
+    """`all of them but 27` leaves one out; any other `but` goes on."""
+    every = [idea.place for idea in ideas if idea.name in _OF_SEVERAL]
+
+    def leaves_out(idea: Idea) -> bool:
+        goes_on = {each.name for each in ideas if each.place > idea.place}
+        several = any(place < idea.place for place in every)
+        return several and not any(each in goes_on for each in ("keep", "not", "if", "aside"))
+
+    return tuple(
+        idea
+        for idea in ideas
+        if idea.name != "except" or words[idea.place] != "but" or leaves_out(idea)
+    )
+
+
+_OF_SEVERAL = frozenset(("all", "them", "positions", "whole", "orders", "alerts"))
 
 
 class _SlotReader:

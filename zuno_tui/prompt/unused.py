@@ -23,6 +23,7 @@ _CLOCK = re.compile(
 )
 _WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
 _WHOLE, _TWO = 100, 2
+_TERSE = 5
 _ROUNDED = 1
 """A third is 33% or 34%."""
 _ENDS = frozenset(("until", "till"))
@@ -43,7 +44,11 @@ def unused_of(
     found = [*_figures(sentence, there), *_coins(sentence, there), *_days(sentence, there)]
     found += (each for each in sentence.twice if not there.has(each))
     found += _rhythms(sentence, there)
-    found += (word for word in sentence.words if word in _ENDS and "until" not in there.words)
+    found += (
+        word
+        for word in sentence.words
+        if word in _ENDS and there.words.isdisjoint(("until", "to"))
+    )
     found += _limited(sentence, there)
     found += _unknown(sentence, there)
     return tuple(dict.fromkeys(found))
@@ -54,7 +59,7 @@ class _Said:
 
     def __init__(self, said: Sequence[str], context: PhraseContext, *, asked: bool) -> None:
         self.text = text = " ".join(said).replace(",", "").lower()
-        bare = [word.strip(".#").lower() for word in _WORD.findall(text)]
+        bare = [word.strip(".#-").lower() for word in _WORD.findall(text)]
         self.words = frozenset(bare)
         self.spans = frozenset(filter(None, map(read_duration, self.words)))
         timed = {word for word in bare if read_duration(word) is not None}
@@ -68,8 +73,7 @@ class _Said:
         self.positions = [each for each in held if each.ref in refs]
         self._everything, self._refs, self._context = everything, refs, context
         self.asked = asked
-        verb = next(iter(bare), "")
-        self.acts = not is_look(verb) or verb in ("cancel", "quit")
+        self.acts = not (asked or is_look(next(iter(bare), "")))
 
     def names(self, ref: PositionRef) -> bool:
         known = self._everything and position_of(ref, self._context) is not None
@@ -176,8 +180,14 @@ def _days(sentence: Sentence, there: _Said) -> Iterator[str]:
 
 def _rhythms(sentence: Sentence, there: _Said) -> Iterator[str]:
     spoken = spoken_rhythms(sentence)
+    if there.text.startswith("order "):
+        # An order does so by itself.
+        spoken = tuple(each for each in spoken if each not in _BY_ITSELF)
     if len(spoken) > 1 or "every" not in there.words:
         yield from (each for each in spoken if each not in there.text)
+
+
+_BY_ITSELF = frozenset(("auto", "automatic", "automatically", "always", "whenever", "every time"))
 
 
 def clock_times(sentence: Sentence) -> tuple[str, ...]:
@@ -229,12 +239,23 @@ def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
 
 
 def _unknown(sentence: Sentence, there: _Said) -> Iterator[str]:
-    """Words that nothing here reads: beside an act each may mean something, beside a look those
-    that a preposition leads to, like `in euros`.
+    """Words that nothing here reads, where they are meant: in a line as terse as a command's, led
+    to by a preposition, like `in euros`, or telling in which way, like `gradually`.
     """
+    terse = len(sentence.words) <= _TERSE and not there.asked
     for place, word in enumerate(sentence.words):
-        led = not place or sentence.words[place - 1] in grammar().leads.split()
-        meant = led or (there.acts and not there.asked)
-        read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
-        if meant and word[0].isalpha() and not read and word not in there.text:
+        led = place and sentence.words[place - 1] in grammar().leads.split()
+        if (led or (there.acts and (terse or word.endswith("ly")))) and _is_unread(word, sentence) and word not in there.text:
             yield word
+
+
+def unread_words(sentence: Sentence, said: Sequence[str]) -> tuple[str, ...]:
+    """Words that nothing here reads: beside an act each of them is told."""
+    text = " ".join(said).lower()
+    unread = (word for word in sentence.words if _is_unread(word, sentence))
+    return tuple(dict.fromkeys(word for word in unread if word not in text))
+
+
+def _is_unread(word: str, sentence: Sentence) -> bool:
+    read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
+    return word[0].isalpha() and not read

@@ -20,7 +20,7 @@ from zuno_tui.intents.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
     r"""
-      (?P<id>     \# [0-9]{1,77} | (?<![0-9.,:]) 3:[0-9]{1,52} (?![0-9.,:]) )
+      (?P<id>     \# [0-9]{1,77} | (?<![0-9.,:]) 3:[0-9]{1,52} (?![0-9]|[.,:][0-9]) )
     | (?P<comma>  [0-9]+,[0-9]{1,2} (?![0-9]) )
     | (?P<number> (?P<sign> (?<![0-9a-z%)]) [-+] )? (?P<dollar> \$ )?
                   (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
@@ -32,7 +32,41 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-_HALF_OF_ONE = re.compile(r"\bhalf an? (?=w?eth|w?btc|ether|bitcoin)")
+_COIN = r"(?=w?eth(?:er|ereum)?\b|(?:w|cb)?btc\b|bitcoin|wrapped (?:eth|bit))"
+_MONTHS = r"(?=(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{3,6})?\b)"
+_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+thirteenth fourteenth fifteenth""".split()  # noqa: SIM905
+_SPOKEN_FIGURES = tuple(
+    (re.compile(spoken), written)
+    for spoken, written in (
+        (r"\bquarter of an hour\b", "15 minutes"),
+        (r"\bhalf an hour\b|\bhalf hour\b", "30 minutes"),
+        (r"\bhalf a day\b", "12 hours"),
+        (rf"\bhalf (?:of )?an? {_COIN}", "0.5 "),
+        (rf"\bthree quarters of an? {_COIN}", "0.75 "),
+        (rf"\bquarter of an? {_COIN}", "0.25 "),
+        (r"\bbasis points?\b", "bps"),
+        (rf"\bshould (?=(?:it|the|price|{_COIN[3:-1]})\b)(?!.*\?)", "if "),
+        (r"\bstaying (?=long|short)", "stay "),
+        (r"\bthe (?:whole )?lot\b", "all"),
+        (r",? (?:rather than|instead of|than) (?:in )?(?:wrapped|dollars|usd)\b", ""),
+        (r"\bonce (?:an?|each|per|every) (?=hour|day|week|month)", "every "),
+        (rf"\b([0-9]{{1,2}}){_MONTHS}", r"\1 "),
+        *((rf"\b{word} (?:of )?{_MONTHS}", f"{day} ") for day, word in enumerate(_ORDINALS, 1)),
+    )
+)
+_CONTRACTIONS = tuple(
+    (re.compile(short), whole)
+    for short, whole in (
+        (r"\b(ca|wo)n't\b", r"\1nt"),
+        (r"n't\b", " not"),
+        (r"(?<=[a-z])'d\b", " would"),
+        (r"(?<=[a-z])'ve\b", " have"),
+        (r"(?<=[a-z])'ll\b", " will"),
+        (r"(?<=[a-z])'re\b", " are"),
+        (r"\b(he|she|it|that|what|where|who|there|here|how|when)'s\b", r"\1 is"),
+    )
+)
 _ANY_POOL = re.compile(
     r"\b(into|in) an? (?=\S+(?: ?/ ?\S+)?(?: [\d.]+ ?%)? (?:pool|position|lp)\b)"
 )
@@ -95,56 +129,72 @@ def grammar() -> Grammar:
 def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
-    shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
+    shown = re.sub(r"(?<=[0-9])'?s\b", "", shown)
+    for short, whole in _CONTRACTIONS:
+        shown = short.sub(whole, shown)
+    shown = shown.replace("'", "").replace("..", " - ")
     shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
-    shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
-    raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
-    known = _with_verb_mended([_mended(token) for token in _without_dropped(raw)])
+    for spoken, written in _SPOKEN_FIGURES:
+        shown = spoken.sub(written, shown)
+    shown = _ANY_POOL.sub(r"\1 new ", shown)
+    raw = [_mended(_token(match, shown)) for match in _PIECE.finditer(shown)]
+    known = _with_verb_mended([*_without_dropped(raw)])
     return _with_shared_scale(tuple(_with_number_words(known)))
 
 
 def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     """`colect 33`, `can you reccomend 26`: where no verb is named, the only one it nearly is."""
     words = [token.text for token in tokens]
-    polite = {*grammar().words["polite"].replace(",", " ").split()}
-    place = next((place for place, word in enumerate(words) if word not in polite), 0)
-    word = "".join(words[place : place + 1])
-    # `closed` tells of what was done.
-    known = (
-        len(word) < _SHORTEST_MENDED
-        or word.endswith("ed")
-        or word in _single_words()
-        or word in _UNITS
-    )
-    if known or any(idea.is_verb for idea in find_ideas(words)):
+    if any(idea.is_verb for idea in find_ideas(words)):
         return tokens
+    found = ((place, _near_verb(word)) for place, word in enumerate(words))
+    near = [(place, verb) for place, verb in found if verb is not None]
+    if len(near) != 1:
+        return tokens
+    place, verb = near[0]
+    return [*tokens[:place], SentenceToken(verb), *tokens[place + 1 :]]
+
+
+def _near_verb(word: str) -> str | None:
+    # `closed` tells of what was done.
+    if len(word) < _SHORTEST_MENDED or word.endswith("ed") or is_spoken(word):
+        return None
     near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
-    # Two slips only in words so long that no other is meant.
     long = (verb for verb in _verb_words() if len(verb) >= _LONG_VERB and verb[0] == word[0])
     near = near or {verb for verb in long if slips(word, verb) <= 2}
-    mended = [*tokens[:place], *map(SentenceToken, near), *tokens[place + 1 :]]
-    return mended if len(near) == 1 else tokens
+    return near.pop() if len(near) == 1 else None
 
 
 def _mended(token: SentenceToken) -> SentenceToken:
     """`balnce`: a word that is one slip from only one other; verbs are mended more carefully."""
     word = token.text
-    if len(word) < _SHORTEST_MENDED or not word.isalpha() or is_spoken(word):
+    short = len(word) < _SHORTEST_MENDED - 1 or not word.isalpha()
+    if token.number is not None or short or is_spoken(word) or word in _NAMES or word in _same():
         return token
     return SentenceToken(_meant_word(word) or word)
 
 
 @lru_cache(maxsize=256)
 def _meant_word(word: str) -> str | None:
-    known = _topic_words() | _verb_words()
-    near = [each for each in known if one_slip_apart(word, each)]
-    return near[0] if len(near) == 1 and near[0] not in _verb_words() else None
+    verbs = _verb_words()
+    known = _topic_words() | verbs
+    slipped = [each for each in known if one_slip_apart(word, each)]
+    near = [each for each in slipped if len(each) >= _SHORTEST_MENDED]
+    near = near or [each for each in slipped if sorted(each) == sorted(word)]
+    # Two slips only in words so long that no other is meant.
+    long = (each for each in known if len(each) >= _LONG_VERB and each[0] == word[0])
+    near = near or [each for each in long if slips(word, each) <= 2]
+    return near[0] if len(near) == 1 and near[0] not in verbs else None
 
 
 @cache
 def _topic_words() -> frozenset[str]:
+    """Single words of the grammar but verbs, those too that say nothing, and plurals."""
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
-    return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
+    words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS}
+    return frozenset(
+        word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha()
+    )
 
 
 @cache
@@ -154,7 +204,7 @@ def _single_words() -> frozenset[str]:
 
 def is_spoken(word: str) -> bool:
     """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
-    return is_plain(word) or not _spoken_words().isdisjoint((word, *stems_of(word)))
+    return any(is_plain(each) or each in _spoken_words() for each in (word, *stems_of(word)))
 
 
 @cache
@@ -171,6 +221,9 @@ def _plain_words() -> frozenset[str]:
     return frozenset((*grammar().plain.split(), *grammar().leads.split())) | _dropped()
 
 
+_NAMES = frozenset(("ether", "pounds", "actively"))
+"""Words with a meaning of their own that are one slip from another."""
+_PERIOD_WORDS = frozenset(("between", "hours", "weeks", "months", "minutes", "percent", "thousand"))
 _DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 
@@ -247,7 +300,10 @@ def _with_number_words(tokens: list[SentenceToken]) -> Iterator[SentenceToken]:
             yield tokens[at]
             at += 1
             continue
-        scaled = False
+        scaled, half = False, [token.text for token in tokens[end : end + 3]]
+        if half[:2] == ["and", "half"] and half[2:] and half[2] in _SCALES:
+            # `three and a half thousand`
+            value, end = value + Fraction(1, 2), end + 2
         while end < len(tokens) and tokens[end].text in _SCALES:
             value *= 10 ** _SCALES[tokens[end].text]
             scaled, end = True, end + 1
@@ -277,13 +333,25 @@ def _worded(tokens: Sequence[SentenceToken], at: int) -> tuple[Fraction | None, 
         return Fraction(_TENS[token.text] + unit * joined), at + 1 + joined
     value = _UNITS.get(token.text)
     pair = at + 2 < len(tokens) and tokens[at + 2].text == "/"
-    if value is not None and (value >= _SMALLEST_WORDED or (follows in _COUNTED and not pair)):
+    halved = follows != "and" or [token.text for token in tokens[at + 2 : at + 3]] == ["half"]
+    counted = follows in _COUNTED and not pair and halved
+    if value is not None and (value >= _SMALLEST_WORDED or counted):
         return Fraction(value), at + 1
     return None, at
 
 
 _COUNTED = _SCALES.keys() | frozenset(
     [
+        "and",
+        "bps",
+        "dollar",
+        "dollars",
+        "bucks",
+        "ether",
+        "bitcoin",
+        "day",
+        "week",
+        "month",
         "percent",
         "eth",
         "weth",
