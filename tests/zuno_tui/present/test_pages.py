@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from chain.base.units import Known, Quantity, Units, Unknown
 from chain.math.liquidity import Amounts
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import v4_position
 from chain.tokens import Token
 from zuno_tui.present.charts import plain
 from zuno_tui.present.document import document
 from zuno_tui.present.output import json_text
 from zuno_tui.present.pages.balances import TokenBalance, WalletBalances, balances_page
+from zuno_tui.present.pages.exit_drill import ExitDrillReport, WayOut, exit_drill_page
 from zuno_tui.present.pages.page import (
     Page,
     PageCell,
@@ -133,6 +135,33 @@ def test_a_balance_is_told_with_its_share_of_what_has_a_price() -> None:
     shares = [float(word[:-1]) for line in lines for word in line.split() if word.endswith("%")]
     assert head.index("VALUE") < head.index("SHARE") < head.index("PRICE FROM")
     assert shares == [75, 25]
+
+
+@pytest.mark.parametrize("unit", WorthUnit)
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_drill_keeps_its_gas_beside_what_is_received(unit: WorthUnit, width: int) -> None:
+    way = WayOut(
+        token_id=v4_position(27),
+        pool="WBTC/USDC 0.3%",
+        held=True,
+        open=True,
+        words="",
+        warnings=(),
+        method="close",
+        token0=_token("USDC"),
+        token1=_token("WBTC"),
+        received0=3_414 * 10**18,
+        received1=38 * 10**15,
+        value=Known(Fraction(6_962), "pool"),
+        gas=172_914,
+    )
+    total = Known(Fraction(13_924), "pool")
+    drill = ExitDrillReport("base", 8453, 7, "0x" + "ab" * 20, unit, total, (way, way))
+    lines = [plain(line) for line in draw_page(exit_drill_page(drill, "Base"), width)]
+
+    assert max(map(cell_width, lines)) <= width
+    assert [line.split()[-1] for line in lines if "6,962" in line] == ["173k", "173k"]
+    assert [line.split()[-1] for line in lines if "all positions" in line] == ["346k"]
 
 
 def test_a_shell_without_colours_gets_the_lines_of_the_screen() -> None:

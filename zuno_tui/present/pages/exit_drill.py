@@ -18,7 +18,7 @@ from zuno_tui.present.pages.page import (
     Words,
     page_columns,
 )
-from zuno_tui.present.words import worth
+from zuno_tui.present.words import short_worth
 
 
 class WayOut(Struct, frozen=True):
@@ -67,7 +67,7 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
             (
                 PageHeadline(
                     said,
-                    f"would bring {worth(drill.total, drill.unit)} before gas",
+                    f"would bring {short_worth(drill.total, drill.unit)} with fees, before gas",
                     "good" if good else "bad",
                 ),
             ),
@@ -87,7 +87,7 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
 def _table(drill: ExitDrillReport) -> PageTable:
     unit, blank = drill.unit, PageCell("")
     columns = page_columns(
-        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH+FEES", unit), "GAS>"
+        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH", unit), "GAS>"
     )
     rows = tuple(
         (
@@ -98,7 +98,7 @@ def _table(drill: ExitDrillReport) -> PageTable:
                 amounts_text((way.received0 or 0, way.token0), (way.received1 or 0, way.token1))
             ),
             money_cell(way.value, unit),
-            PageCell("–" if way.gas is None else f"{way.gas:,}", "dim"),
+            PageCell("–" if way.gas is None else _thousands(way.gas), "dim"),
         )
         for way in drill.positions
     )
@@ -109,9 +109,13 @@ def _table(drill: ExitDrillReport) -> PageTable:
         blank,
         blank,
         money_cell(drill.total, unit),
-        PageCell(f"{gas:,}", "dim"),
+        PageCell(_thousands(gas), "dim"),
     )
     return PageTable(columns, rows, (sums,) if len(rows) > 1 else ())
+
+
+def _thousands(gas: int) -> str:
+    return f"{round(gas / 1_000):,}k"
 
 
 def _way_cell(way: WayOut) -> PageCell:

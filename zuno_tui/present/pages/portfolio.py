@@ -17,7 +17,7 @@ def portfolio_page(view: PortfolioView, whole: WholePortfolio) -> Page:
     unit = view.unit
     columns = page_columns(
         *("POSITION", money_head("WORTH+FEES", unit), "TODAY>@100", "7 D>", "30 D>@90"),
-        *(money_head("FEES SINCE ENTRY", unit), money_head("VS HOLDING", unit), "NOTE@120"),
+        *(money_head("ALL FEES", unit), money_head("VS HOLDING", unit), "NOTE@120"),
     )
     alerts = len(whole.alerts)
     attached = (
