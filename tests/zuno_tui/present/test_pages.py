@@ -18,6 +18,7 @@ from zuno_tui.present.document import document
 from zuno_tui.present.output import json_text
 from zuno_tui.present.pages.balances import TokenBalance, WalletBalances, balances_page
 from zuno_tui.present.pages.exit_drill import ExitDrillReport, WayOut, exit_drill_page
+from zuno_tui.present.pages.history import HistoryRecord, history_page
 from zuno_tui.present.pages.page import (
     Page,
     PageCell,
@@ -162,6 +163,13 @@ def test_a_drill_keeps_its_gas_beside_what_is_received(unit: WorthUnit, width: i
     assert max(map(cell_width, lines)) <= width
     assert [line.split()[-1] for line in lines if "6,962" in line] == ["173k", "173k"]
     assert [line.split()[-1] for line in lines if "all positions" in line] == ["346k"]
+
+
+@pytest.mark.parametrize("unit", WorthUnit)
+def test_history_says_why_it_is_in_dollars_where_the_unit_is_another(unit: WorthUnit) -> None:
+    nothing = HistoryRecord(WorthUnit.USD, True, True, 0.0, 0.0, (), (), ())
+    told = " ".join(plain(line) for line in draw_page(history_page(nothing, "", unit), 80))
+    assert ("This page is in dollars, not in ETH" in told) is (unit is WorthUnit.ETH)
 
 
 def test_a_shell_without_colours_gets_the_lines_of_the_screen() -> None:

@@ -33,6 +33,7 @@ from zuno_tui.intents.intents import (
     UseWallet,
 )
 from zuno_tui.present.portfolio import EarnedRow
+from zuno_tui.present.position import KeyFigure
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.marked_list import MarkedList
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -298,3 +299,15 @@ async def test_ether_stands_in_the_heads_and_no_figure_is_cut(width: int) -> Non
         assert not any("0.0002873 ETH" in line or "0.00028…" in line for line in told)
         await play(pilot, PortfolioChanged(PORTFOLIO))
         assert not any("WORTH+FEES ETH" in line for line in lines_of(pilot)), "dollars again"
+
+
+async def test_a_profit_in_dollars_beside_ether_says_why() -> None:
+    profit = (KeyFigure("put in", "$100.00"), KeyFigure("profit", "+$4.00", "good"))
+    dollars = replace(DETAIL, profit=profit)
+    in_ether = tuple(each._replace(words=each.words.replace("$", "Ξ ")) for each in DETAIL.figures)
+    async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:
+        for view, told in ((dollars, False), (replace(dollars, figures=in_ether), True)):
+            await play(pilot, DetailReady(view))
+            drawn = " ".join(lines_of(pilot))
+            assert "+$4.00" in drawn
+            assert ("Dollars: the profit counts" in drawn) is told
