@@ -17,7 +17,13 @@ from zuno_tui.intents.intents import Approve, ExplainPlan, ShowPlan
 from zuno_tui.intents.intents import SetMarketClock as Asked
 from zuno_tui.present.approval_view import approved_view, signing_key
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
-from zuno_tui.present.plan_card import edited_words, record_words
+from zuno_tui.present.plan_card import (
+    edited_words,
+    option_words,
+    plan_pools,
+    plan_sentence,
+    record_words,
+)
 from zuno_tui.present.views import DebateView, PlanView
 
 _BETWEEN_LOOKS = 3.0
@@ -135,9 +141,11 @@ class Approvals:
         argued = self._plan(intent.plan_id)
         turns = tuple(turn_view(turn) for turn in recorded_turns(argued.document))
         plan_id = argued.plan.plan_id
-        ended = " ".join((f"{plan_id}.", *record_words(argued)))
+        plan, pools = argued.plan, plan_pools(argued.plan)
+        subject = f"why: {option_words(plan, plan.recommended, pools).rstrip('.')}"
+        ended = " ".join((plan_sentence(plan, pools), f"Plan {plan_id}.", *record_words(argued)))
         self._context.tell(
-            DebateChanged(DebateView(argued.request_id, f"why {plan_id}", turns, ended))
+            DebateChanged(DebateView(argued.request_id, subject, turns, ended, from_start=True))
         )
         self._context.tell(ViewAsked("debate"))
 
