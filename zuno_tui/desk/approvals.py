@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from agents.lp.advice_words import option_index, option_letter
+from chain.execution.outbox.approvals import ActKind
+from chain.execution.outbox.outbox import Outbox
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.feature import ActionMaker, approver_for
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
@@ -24,7 +26,7 @@ from zuno_tui.present.plan_card import (
     plan_sentence,
     record_words,
 )
-from zuno_tui.present.views import DebateView, PlanView
+from zuno_tui.present.views import ApprovalView, DebateView, PlanView
 
 _BETWEEN_LOOKS = 3.0
 _REAL_TIME = 1.0
@@ -198,6 +200,16 @@ class Approvals:
         self._card.show_approval(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)
         context.tell(Said(f"{view.headline}: approved for ten minutes.", "good", twin))
+
+
+def take_back_approval(context: DeskContext, approval: ApprovalView) -> bool:
+    """Whether it was ended: what the journal keeps no plan of lapses by itself."""
+    with Outbox.open(context.session.home.outbox) as outbox:
+        given = outbox.find_given(approval.hash)
+        if given is None or given.kind is not ActKind.PLAN or given.used_at is not None:
+            return False
+        outbox.take_back(approval.hash, now=context.sources.clock())
+    return True
 
 
 def _approved_words(plan: PlanView | None, named: str | None) -> str:
