@@ -32,6 +32,7 @@ from tests.virtual_time import pass_time
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import learn, recall_lessons, trade_memory
+from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 
@@ -129,6 +130,23 @@ async def test_a_plan_is_approved_on_the_venue_it_was_made_for_alone(tmp_path: P
         with pytest.raises(GateRefusedError, match="was made for live:binance, and this is paper"):
             await approve_trade(desk, elsewhere)
         assert desk.outbox.newest_given(ActKind.TRADE, None) is None
+
+
+async def test_fees_are_bound_up_to_the_price_that_is_named(tmp_path: Path) -> None:
+    """A sale may fill above its price: it is worth more then, and its fee is higher."""
+    async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
+        plan = await planned(desk)
+        approved = await approve_trade(desk, plan)
+    cost, fee = approved.cost, max(desk.fees.maker, desk.fees.taker)
+    assert all(order.side == "sell" for order in plan.trading_orders)
+    assert cost.highest > max(order.price or plan.mark for order in plan.trading_orders)
+    traded = sum(order.quantity for order in plan.trading_orders)
+    assert traded * cost.highest * fee <= cost.most * (1 + 1e-12)
+    receipt = approval_view(approved).receipt
+    assert receipt is not None
+    bound = next(line for line in receipt.lines if line.bounds == "worst case")
+    assert f"{cost.highest:,.2f} or less" in bound.words
+    assert float(bound.dollars.removeprefix("≤ $").replace(",", "")) >= cost.most
 
 
 async def test_a_plan_from_the_future_is_not_approved(tmp_path: Path) -> None:
