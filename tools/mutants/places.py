@@ -59,14 +59,11 @@ TOO_LONG = (
     "test_forged_journals.py",
     "test_interrupted_plans.py",
     "test_lies.py",
-    "test_many_flows.py",
     "test_several_wallets.py",
     "test_messages_a_day.py",
     "test_outbox_kill.py",
-    "test_orders_week.py",
     "test_processes.py",
     "test_ten_seconds.py",
-    "test_what_is_said.py",
 )
 """Tests of many runs, which take minutes: a change must be noticed without them."""
 _COPIED = ("chain", "agents", "zuno_tui", "tests", "tools")

@@ -1,4 +1,4 @@
-"""A model's budget, and a hundred debates that say the same."""
+"""A model's budget: who is counted, and what happens when it is used up."""
 
 import logging
 from dataclasses import replace
@@ -9,10 +9,6 @@ import pytest
 
 from agents.lp.payloads import SCOUT
 from agents.model.budget import NAMESPACE, BudgetLimits, TokenRate
-from chain.devnet.launch import DevnetReady
-from tests.agents.conftest import positions_by_state
-from tests.agents.lp.debate_bytes import all_debated
-from tests.agents.lp.debating import watching
 from tests.agents.lp.honest_model import honest, sceptical
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import (
@@ -104,23 +100,3 @@ async def test_a_day_that_cannot_be_read_costs_the_model_not_the_plan(table: Tab
     assert held.requests == []
     assert "cannot be read from zuno.db" in held.silences[0]
     assert held.document["budget"]["dayTokens"] is None
-
-
-STATES = ("near the edge", "above its range", "healthy", "hooked", "stable", "emptied")
-
-
-@pytest.fixture(scope="module")
-def token_ids(devnet: DevnetReady) -> list[int]:
-    found = positions_by_state(devnet.url)
-    return [found[state] for state in STATES]
-
-
-@pytest.mark.soak
-async def test_a_hundred_runs_of_every_state_give_the_same_bytes(
-    devnet: DevnetReady, token_ids: list[int]
-) -> None:
-    runs = set()
-    for _ in range(100):
-        async with watching(devnet.url) as eyes:
-            runs.add(tuple(await all_debated(eyes, token_ids)))
-    assert len(runs) == 1
