@@ -49,7 +49,6 @@ TESTS = (
     "tests/zuno_tui/commands/test_apply.py",
     "tests/zuno_tui/commands/test_changes.py",
     "tests/zuno_tui/commands/test_exit_drill.py",
-    "tests/zuno_tui/commands/test_create.py",
     "tests/zuno_tui/commands/test_wallet.py",
 )
 TOO_LONG = (
