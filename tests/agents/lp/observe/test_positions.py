@@ -1,7 +1,5 @@
 """Positions and pools of the demo world observed, against the contracts and a second reading."""
 
-from math import sqrt
-
 import pytest
 from eth_abi.abi import decode
 
@@ -9,10 +7,9 @@ from agents.bus.envelope import MOST_BYTES
 from agents.lp.facts import Capital, CreateContext, CreateGoal, MarketContext, depth_of
 from agents.lp.observe import NoFittingPoolError, NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH
-from agents.numbers.regime import Regime, read_regime
+from agents.numbers.regime import Regime
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS, ExposureBias
-from agents.numbers.survival import estimate_sigma
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import initialize_pool
 from chain.contracts.hooks import NO_HOOK
@@ -24,13 +21,9 @@ from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_US
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
 from tests.agents.lp.observe.conftest import Chain
-from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 from tests.chain.pools.quoting import quote_exact_input
 
 CONTRACTS = network_named("devnet").contracts
-DAY = 24 * 3600
-ROUNDED = 6e-6
-"""What six significant digits may take away."""
 STATES = (
     "healthy",
     "near the edge",
@@ -107,36 +100,6 @@ async def test_amounts_and_fees_are_what_burning_would_pay(chain: Chain, state: 
     identity = identify(position.token_id, key, position.tick_lower, position.tick_upper)
     [paid] = chain.moves.burn_payouts([(identity, position.owner)], context.block)
     assert paid == (position.amount0 + position.fees0, position.amount1 + position.fees1)
-
-
-@pytest.mark.parametrize("state", STATES)
-async def test_the_market_is_what_a_second_reading_of_the_logs_finds(
-    chain: Chain, state: str
-) -> None:
-    context = await observed(chain, state)
-    pool, market = context.observed.pool, context.observed.market
-    swaps = raw_swaps(chain.moves, pool.pool_id)
-    unit0, unit1 = context.observed.token0.usd_per_unit, context.observed.token1.usd_per_unit
-    assert unit0 is not None
-    assert unit1 is not None
-
-    assert market.sigma_24h == pytest.approx(volatility(swaps, context.time, 24), rel=ROUNDED)
-    assert not market.sigma_assumed
-    estimate = estimate_sigma(market.sigma_24h, market.sigma_7d)
-    assert estimate is not None
-    assert market.sigma == pytest.approx(estimate.daily_sigma, rel=ROUNDED)
-    assert market.sigma_source.endswith(estimate.windows)
-    if market.sigma_7d is not None:
-        week = volatility(swaps, context.time, 168)
-        assert market.sigma_7d == pytest.approx(week, rel=ROUNDED)
-    paid = provider_fees(swaps, context.time - DAY, (unit0, unit1), pool.protocol_fee)
-    assert market.fees_24h_usd == pytest.approx(paid, rel=3 * ROUNDED)
-    rate = fee_rate(swaps, context.time - DAY, pool.protocol_fee)
-    assert market.fee_rate_24h == pytest.approx(rate, rel=3 * ROUNDED)
-    assert market.implied_sigma_24h == pytest.approx(sqrt(8 * rate), rel=3 * ROUNDED)
-    assert market.sigma_24h is not None
-    reading = read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency)
-    assert (context.observed.regime, context.observed.regime_reason) == reading[:2]
 
 
 @pytest.mark.parametrize("state", ["healthy", "stable", "native", "dynamic fee", "hooked"])
