@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.lp.payloads import SCOUT
-from agents.model.budget import NAMESPACE, BudgetLimits, TokenRate
+from agents.model.budget import BudgetLimits, TokenRate
 from tests.agents.lp.honest_model import honest, sceptical
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import (
@@ -69,34 +68,3 @@ async def test_over_budget_nobody_is_called_and_the_rules_decide(
     assert all(silence.endswith("The rules speak instead.") for silence in held.silences)
     assert held.document["budget"]["tokens"] == 0
     await assert_kept_well(held, caplog.text)
-
-
-async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table) -> None:
-    tight = replace(table, limits=BudgetLimits(debate_tokens=3_000), max_tokens=200)
-    context = market_context("idle day")
-    held = await tight.hold(says(sceptical, size=200, tokens=(900, 100)), context)
-
-    assert 1 <= len(held.requests) <= 3
-    assert len(held.requests) + len(held.silences) == QUESTIONS
-    assert held.document["budget"]["tokens"] == 1_000 * len(held.requests) <= 3_000
-    spoke = [turn.role for turn in held.ended.transcript if turn.thought.cited]
-    assert spoke[0] is SCOUT
-
-
-async def test_the_day_is_over_for_every_debate_of_it(table: Table) -> None:
-    daily = replace(table, limits=BudgetLimits(day_tokens=9_000))
-    first = await daily.hold(says(honest, size=200, tokens=(8_000, 900)))
-    second = await daily.hold(says(honest))
-
-    assert len(first.requests) >= 1
-    assert second.requests == []
-    assert "for this day" in second.silences[0]
-
-
-async def test_a_day_that_cannot_be_read_costs_the_model_not_the_plan(table: Table) -> None:
-    table.store.put(NAMESPACE, "1970-01-01", "much", now=0)
-    held = await table.hold(says(honest))
-
-    assert held.requests == []
-    assert "cannot be read from zuno.db" in held.silences[0]
-    assert held.document["budget"]["dayTokens"] is None

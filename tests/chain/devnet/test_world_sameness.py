@@ -13,15 +13,12 @@ from chain.base.home import cache_folder
 from chain.contracts.abi import topic
 from chain.devnet.defaults import DEMO_SEED
 from chain.devnet.world import worlds
-from chain.devnet.world.deployment import CONTRACTS, EXIT_GUARD, FEE_STEWARD, TOKENS
-from chain.devnet.world.market import HISTORY_ENDS, point_of
-from chain.devnet.world.pools import POOLS
-from chain.devnet.world.worlds import SavedWorld, World, making_digest, opened_world
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.market import HISTORY_ENDS
+from chain.devnet.world.worlds import SavedWorld, making_digest, opened_world
 from chain.devnet.world.writing import WorldError
 from tests.chain.devnet.conftest import SEED
 from tests.chain_view import ChainView
-
-OTHER_SEED = 8
 
 
 def world_file(cache: Path) -> Path:
@@ -87,26 +84,6 @@ def test_a_week_has_most_of_its_swaps_in_its_last_day(bare_cache: Path) -> None:
     last_day = sum(time > HISTORY_ENDS - 24 * 3600 for time in times)
     assert last_day > 3 * (len(times) - last_day) / 6
     assert times[-1] - times[0] > 6 * 24 * 3600
-
-
-def test_another_seed_and_chain_id_make_another_market_at_the_same_addresses(
-    small_world: World, chain: ChainView, cache: Path, made: bytes
-) -> None:
-    tokens = [token.address for token in TOKENS]
-    with opened_world(OTHER_SEED, "small", chain_id=31338, environment=here(cache)) as other:
-        assert other.node.ask_number("eth_chainId") == 31338
-        for view in (chain, ChainView(other.node)):
-            for address in (CONTRACTS.pool_manager, *tokens, EXIT_GUARD, FEE_STEWARD):
-                assert view("eth_getCode", address, "latest") != "0x"
-            for pool in POOLS:
-                assert point_of(view, pool).liquidity
-        ours, theirs = (each.market.prices(HISTORY_ENDS) for each in (small_world, other))
-    assert all(pool.milliticks(ours) != pool.milliticks(theirs) for pool in POOLS)
-    names = [f"small-{SEED}-{making_digest()}", f"small-{OTHER_SEED}-{making_digest()}-chain-31338"]
-    files = sorted((cache / "worlds").glob("*.world"))
-    assert [file.stem for file in files] == names
-    assert files[0].read_bytes() == made
-    assert other.positions == saved(files[1]).positions
 
 
 def test_a_damaged_world_is_made_anew_and_one_of_another_making_left_alone(

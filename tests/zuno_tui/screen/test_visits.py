@@ -6,7 +6,7 @@ from textual.events import Key
 from textual.widgets import Input
 
 from chain.prices.price import WorthUnit
-from chain.protocols.reference import v3_position, v4_position
+from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
@@ -50,29 +50,19 @@ EVENTS: dict[str, Event] = {
 }
 
 
-async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
-    link = ScriptedLink()
-    async with desk_app(link).run_test(size=(120, 36)) as pilot:
-        await play(pilot, EVENTS["position"])
-        await pilot.press("r")
-        assert link.intents == [Recommend(v4_position(7))]
-        await play(pilot, EVENTS["position"])
-        await pilot.press("c")
-        assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
-        assert link.intents == [Recommend(v4_position(7))]
-
-
-async def test_a_position_of_v3_leads_to_a_debate_or_to_the_prompt() -> None:
-    link = ScriptedLink()
-    told = DetailReady(replace(DETAIL, ref=v3_position(7)))
+@pytest.mark.parametrize(
+    ("ref", "phrase"), [(v4_position(7), "collect 7"), (v3_position(7), "collect 3:7")], ids=str
+)
+async def test_a_position_leads_to_a_debate_or_to_the_prompt(ref: PositionRef, phrase: str) -> None:
+    link, told = ScriptedLink(), DetailReady(replace(DETAIL, ref=ref))
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, told)
         await pilot.press("r")
-        assert link.intents == [Recommend(v3_position(7))]
+        assert link.intents == [Recommend(ref)]
         await play(pilot, told)
         await pilot.press("c")
-        assert pilot.app.screen.query_one(PromptPane).value == "collect 3:7"
-        assert link.intents == [Recommend(v3_position(7))]
+        assert pilot.app.screen.query_one(PromptPane).value == phrase
+        assert link.intents == [Recommend(ref)]
 
 
 async def test_a_position_told_again_is_drawn_anew_and_opens_no_second_screen() -> None:
