@@ -59,7 +59,6 @@ TOO_LONG = (
     "test_interrupted_plans.py",
     "test_lies.py",
     "test_several_wallets.py",
-    "test_messages_a_day.py",
     "test_outbox_kill.py",
     "test_processes.py",
     "test_ten_seconds.py",
