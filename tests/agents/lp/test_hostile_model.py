@@ -27,15 +27,9 @@ from agents.model.interface import Answer, ModelPrompt, Reply
 from agents.model.speaking import MOST_QUOTED
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import DROP, Redactor
+from tests.agents.lp.debating import Seen, start_of
 from tests.agents.lp.hostile_replies import KEY, QUOTED, HostileModel
-from tests.agents.lp.made_up_markets import (
-    STATES,
-    WISHES,
-    FixedEyes,
-    create_context,
-    market_context,
-    start_of,
-)
+from tests.agents.lp.made_up_markets import STATES, WISHES, create_context, market_context
 from tests.agents.lp.second_opinion import check_plan
 from tests.agents.model.test_claims import LABELLED, labelled, overlaps, the_ledger
 
@@ -159,7 +153,7 @@ class Siege:
         )
         self.ended = await hold_debate(
             start_of(self.context, self.rounds),
-            FixedEyes(self.context),
+            Seen(self.context),
             self.model,
             writer,
             ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),

@@ -14,8 +14,9 @@ from agents.lp.debate import hold_debate
 from agents.lp.facts import CreateContext, MarketContext
 from chain.base.clean_text import Redactor
 from chain.base.home import Home
+from tests.agents.lp.debating import Seen, start_of
 from tests.agents.lp.honest_model import honest
-from tests.agents.lp.made_up_markets import FixedEyes, create_context, market_context, start_of
+from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.fakes.model_endpoint import ChatRequest, Wire, fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.cli import main
@@ -63,7 +64,7 @@ def recorded(folder: Path, name: str, context: MarketContext | CreateContext) ->
     ended = asyncio.run(
         hold_debate(
             start_of(context),
-            FixedEyes(context),
+            Seen(context),
             None,
             writer,
             ambient=Ambient(lambda: 0.0, lambda: name),
