@@ -234,13 +234,15 @@ def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
         raise _which(verb, [read_ref(name) for name in ids], context)
     refs = [read_ref(name) for name in ids]
-    unwraps = verb in _PAYS_OUT and all(ref is not None and ref.protocol == "v3" for ref in refs)
+    unwraps = verb in _PAYS_OUT and all(ref.protocol == "v3" for ref in refs)
     plain_eth = unwraps and _IN_ETH.search(" ".join(sentence.words))
     return (" ".join((*ids, *(("--eth",) if plain_eth else ()))),)
 
 
 _PAYS_OUT = frozenset(("collect", "close"))
-_IN_ETH = re.compile(r"\b(?:(?:as|in|into)(?: real| native| plain)?|real|native|plain) eth(?:er)?\b")
+_IN_ETH = re.compile(
+    r"\b(?:(?:as|in|into)(?: real| native| plain)?|real|native|plain) eth(?:er)?\b"
+)
 
 
 _HELD_IN_ALL = ("positions", "position", "them", "liquidity", "fees", "out_of_range", "in_range")

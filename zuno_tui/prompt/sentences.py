@@ -189,10 +189,8 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
         left = (*left, *(time for time in clock_times(sentence) if time not in said))
     if acts and sentence.twice:
         return PhraseQuestion(f"You named {list_names(sentence.twice)}. Which one?", meaning.lines)
-    if not acts:
-        return Lines(meaning.lines, left)
-    if not left:
-        return Lines(meaning.lines, unread_words(sentence, meaning.lines))
+    if not (acts and left):
+        return Lines(meaning.lines, unread_words(sentence, meaning.lines) if acts else left)
     offer = order_instead(meaning.lines, sentence, context)
     if offer is not None:
         return PhraseQuestion(offer.text, offer.choices)
@@ -212,7 +210,10 @@ def _with_all_meant(meaning: Meaning, row: LineRow, sentence: Sentence) -> Meani
     if not (isinstance(meaning, Lines) and meaning.lines and row.acts):
         return meaning
     known = {*grammar().joining.split(), "wrap", "unwrap"}
-    by_place = {place: [idea.name for idea in ideas] for place, ideas in groupby(sentence.ideas, lambda idea: idea.place)}
+    by_place = {
+        place: [idea.name for idea in ideas]
+        for place, ideas in groupby(sentence.ideas, lambda idea: idea.place)
+    }
     left = [
         sentence.words[place]
         for place, names in by_place.items()
@@ -454,14 +455,21 @@ def _goes_on(words: Sequence[str], idea: Idea) -> bool:
 _LEAVING_OUT = (("but",), ("except",))
 
 
-_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b(?! (?:say|think|recommend|suggest|advise))")
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will) you\b(?! (?:say|think|recommend|suggest|advise))"
+)
 
 
 def _is_question(sentence: Sentence, *, asked: bool) -> bool:
     first = {idea.name for idea in sentence.ideas if idea.place == 0}
     if "polite" in first:
         return False
-    if _REQUEST.search(" ".join(sentence.words)) and not first & {"ask", "why", "how_to", "what_if"}:
+    if _REQUEST.search(" ".join(sentence.words)) and not first & {
+        "ask",
+        "why",
+        "how_to",
+        "what_if",
+    }:
         return False
     asking = sentence.words[:1] and sentence.words[0] in grammar().words["ask"].split(", ")
     return asked or bool(asking) or bool(first & {"ask", "why", "how_to", "what_if", "should"})

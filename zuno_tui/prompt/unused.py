@@ -44,11 +44,8 @@ def unused_of(
     found = [*_figures(sentence, there), *_coins(sentence, there), *_days(sentence, there)]
     found += (each for each in sentence.twice if not there.has(each))
     found += _rhythms(sentence, there)
-    found += (
-        word
-        for word in sentence.words
-        if word in _ENDS and there.words.isdisjoint(("until", "to"))
-    )
+    ends = {"until"} if asked else {"until", "to"}
+    found += (word for word in sentence.words if word in _ENDS and there.words.isdisjoint(ends))
     found += _limited(sentence, there)
     found += _unknown(sentence, there)
     return tuple(dict.fromkeys(found))
@@ -155,7 +152,7 @@ def _has_span(seconds: int, there: _Said) -> bool:
 
 
 def _times(sentence: Sentence) -> Iterator[str]:
-    for token, behind in zip(sentence.tokens, (*sentence.words[1:], ""), strict=True):
+    for token, behind in zip(sentence.tokens, (*sentence.words[1:], ""), strict=False):
         if token.number is not None and read_duration(f"{token.text}{behind}") is not None:
             yield f"{token.text} {behind}"
 
@@ -183,7 +180,9 @@ def _rhythms(sentence: Sentence, there: _Said) -> Iterator[str]:
     if there.text.startswith("order "):
         # An order does so by itself.
         spoken = tuple(each for each in spoken if each not in _BY_ITSELF)
-    if len(spoken) > 1 or "every" not in there.words:
+    times = " ".join(spoken)
+    another = any(time not in times for time in _times(sentence))
+    if len(spoken) > 1 or another or "every" not in there.words:
         yield from (each for each in spoken if each not in there.text)
 
 
@@ -245,7 +244,11 @@ def _unknown(sentence: Sentence, there: _Said) -> Iterator[str]:
     terse = len(sentence.words) <= _TERSE and not there.asked
     for place, word in enumerate(sentence.words):
         led = place and sentence.words[place - 1] in grammar().leads.split()
-        if (led or (there.acts and (terse or word.endswith("ly")))) and _is_unread(word, sentence) and word not in there.text:
+        if (
+            (led or (there.acts and (terse or word.endswith("ly"))))
+            and _is_unread(word, sentence)
+            and word not in there.text
+        ):
             yield word
 
 

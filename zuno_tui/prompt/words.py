@@ -192,9 +192,7 @@ def _topic_words() -> frozenset[str]:
     """Single words of the grammar but verbs, those too that say nothing, and plurals."""
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
     words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS}
-    return frozenset(
-        word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha()
-    )
+    return frozenset(word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha())
 
 
 @cache

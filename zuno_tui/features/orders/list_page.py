@@ -176,7 +176,7 @@ def orders_page(listed: OrderList) -> Page:
         "Orders",
         (
             (_headline(listed, waiting),),
-            (_table(waiting, listed.now),) if waiting else (),
+            (_table(waiting, listed),) if waiting else (),
             *(tuple(_picture(row)) for row in waiting if row.price is not None),
             (Words("ENDED", "title"), _ended(over)) if over else (),
             tuple(_notes(listed, waiting)),
@@ -190,20 +190,21 @@ def _headline(listed: OrderList, waiting: list[StandingOrderRow]) -> PageHeadlin
     count = "1 order waits" if len(waiting) == 1 else f"{len(waiting)} orders wait"
     if listed.stopped:
         return PageHeadline(f"{count}, and this machine carries out none", "orders go", "bad")
-    unwatched = [row for row in waiting if _silence(row, listed.now) is not None]
-    if unwatched:
+    if any(_silence(row, listed) is not None for row in waiting):
         return PageHeadline(f"{count}: nobody seems to watch", _NEEDS, "bad")
+    if any(row.looked_at is None for row in waiting):
+        return PageHeadline(count, "watched: the first look is due", "good")
     return PageHeadline(count, "watched: last look under 5 min ago", "good")
 
 
 _NEEDS = "this desk or zuno monitor must run with the watch key"
 
 
-def _silence(row: StandingOrderRow, now: float) -> str | None:
-    """How long nobody looked; None while somebody does."""
+def _silence(row: StandingOrderRow, listed: OrderList) -> str | None:
+    """How long nobody looked; None while somebody does, or is about to."""
     if row.looked_at is None:
-        return "never"
-    seconds = int(now - row.looked_at)
+        return None if row.watched_here and listed.carrier.here is not None else "never"
+    seconds = int(listed.now - row.looked_at)
     return None if seconds <= _FRESH else f"{age_text(seconds)} ago"
 
 
@@ -213,13 +214,14 @@ def _look_words(row: StandingOrderRow, now: float) -> str:
     return f"last look {age_text(max(0, int(now - row.looked_at)))} ago"
 
 
-def _table(waiting: list[StandingOrderRow], now: float) -> PageTable:
+def _table(waiting: list[StandingOrderRow], listed: OrderList) -> PageTable:
     columns = page_columns("#>", "DOES", "WHEN", "AWAY>", "UNTIL", "LAST LOOK@90")
-    return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
+    return PageTable(columns, tuple(_waiting_cells(row, listed) for row in waiting))
 
 
-def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
-    silence = _silence(row, now)
+def _waiting_cells(row: StandingOrderRow, listed: OrderList) -> Cells:
+    silence = _silence(row, listed)
+    watched = "soon" if row.looked_at is None else "just now"
     times = f" ({row.done} of {row.times})" if row.times > 1 else ""
     return (
         PageCell(str(row.number)),
@@ -227,7 +229,7 @@ def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
         PageCell(row.condition.removeprefix("the ").replace("price is", "price")),
         _distance(row),
         PageCell(minute_text(row.until)[:10], "dim"),
-        PageCell(silence or "just now", "bad" if silence else "good"),
+        PageCell(silence or watched, "bad" if silence else "good"),
     )
 
 
