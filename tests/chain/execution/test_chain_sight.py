@@ -1,12 +1,8 @@
 """The highest head of each chain is kept: by it a restart is told from an endpoint that lags."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.networks import Network
 from chain.execution.outbox.heads import Genesis
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import EndCode, StepState
@@ -16,14 +12,7 @@ from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chai
 from chain.rpc.errors import REORG_DEPTH
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
-from tests.chain.execution.sending_kit import Bench, bench_on
-from tests.chain.moves import Moves
-
-
-@pytest.fixture
-async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
-        yield made
+from tests.chain.execution.sending_kit import Bench
 
 
 def chain_of(bench: Bench) -> Genesis:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -21,7 +20,7 @@ from chain.rpc.errors import RpcError, Unreachable
 from chain.rpc.records import Receipt
 from chain.rpc.requests import Reader, Request
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, transfer
-from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on
+from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 
@@ -30,12 +29,6 @@ Told = Callable[[Request[Any], Any], Any]
 T = TypeVar("T")
 
 MADE = "0x" + "aa" * 32
-
-
-@pytest.fixture
-async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
-        yield made
 
 
 @dataclass

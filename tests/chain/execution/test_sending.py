@@ -1,15 +1,13 @@
 """Sending on the embedded chain: one effect a plan, whatever the node, the pool or a reorg does."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts import abi
-from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import PlanStep, StepState
@@ -19,8 +17,7 @@ from chain.rpc.errors import RpcError, Unreachable
 from chain.rpc.requests import Reader, Request
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
-from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
-from tests.chain.moves import Moves
+from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, through
 
 T = TypeVar("T")
 MARKET = Fees(2 * GWEI, GWEI)
@@ -39,12 +36,6 @@ class SilentReads(Reader):
             self.left -= 1
             raise Unreachable("is away", endpoint="the node")
         return await self.client.settle(requests)
-
-
-@pytest.fixture
-async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
-        yield made
 
 
 def states(bench: Bench, hash_: str = "hash") -> list[str]:
