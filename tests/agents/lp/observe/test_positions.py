@@ -1,4 +1,4 @@
-"""Positions and pools of the demo world observed, against the contracts and a second reading."""
+"""Positions and pools observed, against the contracts and a second reading, in few requests."""
 
 import pytest
 from eth_abi.abi import decode
@@ -377,3 +377,37 @@ async def test_where_no_pool_fits_the_person_hears_what_to_do(
     with pytest.raises(NoFittingPoolError, match="can hold this capital") as caught:
         await surveyed(chain, order)
     assert str(caught.value).endswith("zuno pools")
+
+
+GOAL = CreateGoal(
+    capital=(Capital(token=WETH.address, amount=10**18),),
+    pair=None,
+    exposure=ExposureBias.NEUTRAL,
+    fee=None,
+)
+
+
+async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Chain) -> None:
+    token_id = chain.positions["hooked"]
+    async with chain.opened() as scouting:
+        counts = []
+        for _ in range(3):
+            before = scouting.client.round_trips
+            await scouting.observer.observe_position(v4_position(token_id), RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # Position 2, week's start 1, headers 1, swaps 1, their times 1, the pool's beginning and the
+    # proof that they are all 2, depth 2, gas 1, the account's code 1, prices 2.
+    assert counts == [15, 8, 8]
+
+
+async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) -> None:
+    async with chain.opened() as scouting:
+        counts = []
+        for fee in (None, None, 500):
+            before = scouting.client.round_trips
+            order = GOAL.model_copy(update={"fee": fee})
+            await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # The list of pools 2, their states 1, depth for the order 2, hooks 1; then as above without
+    # the position.
+    assert counts == [17, 9, 9]
