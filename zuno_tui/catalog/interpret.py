@@ -126,7 +126,12 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     if isinstance(by_verb, Misunderstood) and by_verb.understood:
         wrong = found.misunderstood
         same = wrong is not None and f"{wrong.understood} ".startswith(f"{by_verb.understood} ")
-        if same or _drops_words(by_verb, found, words, commands):
+        choices = found.lines if found.question else ()
+        elsewhere = wrong is not None or (
+            choices and not any(line.startswith(by_verb.understood) for line in choices)
+        )
+        lacks = by_verb.missing and elsewhere and not found.intents
+        if same or lacks or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
     return found
 

@@ -571,10 +571,18 @@ def _seconds(sentence: Sentence) -> int:
 _OPTIONS = frozenset(("option", "candidate", "alternative"))
 
 
+_LETTERED = re.compile(r"\b(?:option|candidate|alternative|variant|version) ([a-f0-9])\b")
+
+
 def _candidate(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     named = [known for known in context.candidates if known.lower() in sentence.words]
     if len(named) == 1:
         return named
+    lettered = _LETTERED.findall(" ".join(sentence.words))
+    if lettered and not context.candidates:
+        return [lettered[0].upper()]
+    if verb == "approve" and not (named or lettered or sentence.numbers):
+        return ("",)
     lines = [f"{verb} {known}" for known in context.candidates]
     raise UnclearSlotError(f"{verb.capitalize()} which option?", lines)
 

@@ -19,7 +19,7 @@ from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows, says_for
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unread_words, unused_of
-from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
+from zuno_tui.prompt.words import Idea, SentenceToken, grammar, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
@@ -291,7 +291,9 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
     if _says_no(row):
-        return None
+        # To deny one thing may be to wish for another, which is asked about.
+        asked = "not" in ideas and "{" not in row.line
+        return PhraseQuestion(f"`{row.line}`?", (row.line,)) if asked else None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
@@ -407,6 +409,9 @@ def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
         "#term": named_term(sentence) is not None,
         "#theme": theme_of(sentence.words) is not None,
         "#unit": unit_of(sentence) is not None,
+        "#file": _names_file(sentence.words),
+        "#code": _names_code(sentence.words),
+        "#quoted": '"' in sentence.words,
         "#into_weth": is_wrapping(sentence) == "WETH",
         "#into_eth": is_wrapping(sentence) == "ETH",
     }
@@ -420,7 +425,7 @@ def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
     }
     flagged = {name for name, holds in flags.items() if holds}
     head = {f"@{word}" for word in words[:1] if word in _heads()}
-    return frozenset(named | flagged | head | {*_unread_stems(words)})
+    return frozenset(named | flagged | head | {*_stems(words)})
 
 
 @cache
@@ -437,12 +442,33 @@ def _is_level(sentence: Sentence) -> bool:
     return bool(sentence.numbers or sentence.dollars) and sentence.has(*_SIDES)
 
 
-def _unread_stems(words: Sequence[str]) -> Iterator[str]:
-    """Words that stand for no idea, by their stem."""
+def _stems(words: Sequence[str]) -> Iterator[str]:
+    """What each word says by itself, besides the ideas it stands for."""
     for word in words:
-        known = find_ideas((word,)) or is_plain(word) or symbol_of(word)
-        if word.isalpha() and len(word) > 1 and not known:
+        if word.isalpha() and len(word) > 1 and symbol_of(word) is None:
             yield f"~{stem(word)}"
+
+
+_ENDINGS = frozenset(("json", "jsonl", "csv", "png", "toml", "txt"))
+_SHORTEST_CODE = 5
+
+
+def _names_file(words: Sequence[str]) -> bool:
+    """`orders.json`, `~/nodes`, `/tmp/orders`."""
+    beside = zip(("", *words), words, strict=False)
+    return any(
+        (before == "." and word in _ENDINGS) or (before in ("", "/", "~", ".") and word == "/")
+        for before, word in beside
+    )
+
+
+def _names_code(words: Sequence[str]) -> bool:
+    """`zn1abc`: letters and digits that are no coin's and no number's."""
+    return any(
+        len(word) >= _SHORTEST_CODE and word.isalnum() and not word.isalpha() and word[0].isalpha()
+        for word in words
+        if symbol_of(word) is None
+    )
 
 
 def _goes_on(words: Sequence[str], idea: Idea) -> bool:
