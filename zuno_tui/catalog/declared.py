@@ -90,6 +90,9 @@ class _LineFiller:
         self._told = self._ideas - own - frozenset(grammar().joining.split())
         self._symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
         self._numbers = [*(token.text for token in sentence.numbers), *sentence.dollars]
+        if not any("ID" in (each.metavar or "") for each in flat(command.intent.arguments)):
+            # `multisig #2`: no position's.
+            self._numbers += map(position_name, sentence.ids)
         self._unread = [place for place, word in enumerate(sentence.words) if _is_name(word)]
 
     def words(self) -> Sequence[str]:
@@ -300,6 +303,10 @@ class _LineFiller:
         clock = clock_of(self._sentence)
         return [clock] if clock else []
 
+    def _where(self, _argument: Argument) -> Sequence[str]:
+        where = FILLERS["where"](self._command.name, self._sentence, self._context)
+        return [each.partition(" --")[0] for each in where]
+
     def _days(self, _argument: Argument) -> Sequence[str]:
         return list(self._sentence.days[:1])
 
@@ -325,6 +332,7 @@ _KINDS: dict[str, Callable[[_LineFiller, Argument], Sequence[str]]] = {
     **dict.fromkeys(("FILE", "PATH", "DIR", "RECORD"), _LineFiller._file),
     **dict.fromkeys(("DAY", "DATE"), _LineFiller._days),
     "WHEN": _LineFiller._clock,
+    "WHERE": _LineFiller._where,
     "TO": _LineFiller._into,
     "N": _LineFiller._count,
 }

@@ -120,7 +120,7 @@ def _of_rows(
         try:
             meaning = _of_row(row, said, sentence, context, fill)
             meaning = _with_all_meant(meaning, row, sentence)
-            meaning = _with_all_used(meaning, sentence, context)
+            meaning = _with_all_used(meaning, sentence, context, told=_is_told(row))
         except NotReadYetError:
             if place == 0:
                 raise
@@ -173,7 +173,14 @@ def span_question(sentence: Sentence, context: PhraseContext) -> PhraseQuestion 
     return None
 
 
-def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext) -> Meaning:
+def _is_told(row: LineRow) -> bool:
+    """`monitor`: neither act nor look, it is typed in a shell."""
+    return not (row.acts or row.is_conditional or is_look(row.verb))
+
+
+def _with_all_used(
+    meaning: Meaning, sentence: Sentence, context: PhraseContext, *, told: bool = False
+) -> Meaning:
     """A line that leaves out what carries a value is a question about it."""
     if meaning == PlainAnswer(NOTHING_DONE):
         ids = set(map(position_label, sentence.ids))
@@ -182,7 +189,7 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
     if not isinstance(meaning, Lines):
         return meaning
     verbs = {_verb_of(line) for line in meaning.lines}
-    acts = not all(map(is_look, verbs)) or (verbs == {"recommend"} and _is_wish(sentence))
+    acts = not (told or all(map(is_look, verbs))) or (verbs == {"recommend"} and _is_wish(sentence))
     left = unused_of(sentence, meaning.lines, context)
     if acts:
         said = " ".join(meaning.lines)
@@ -262,7 +269,7 @@ def _of_row(
     held_back = _held_back(row, sentence, said)
     wished = held_back == _not_later(sentence) and _is_wish(sentence)
     if held_back is not None and not wished:
-        return held_back
+        return _or_at_once(held_back, row, sentence, fill)
     try:
         if "{" in row.line:
             lines = filled_row(row.line, sentence, context)
@@ -272,6 +279,17 @@ def _of_row(
         return held_back or PhraseQuestion(unclear.question, unclear.choices)
     offer = order_instead(lines, sentence, context) if wished else None
     return Lines(lines) if offer is None else PhraseQuestion(offer.text, offer.choices)
+
+
+def _or_at_once(held_back: Meaning, row: LineRow, sentence: Sentence, fill: Fill) -> Meaning:
+    """What is about the whole desk may be meant all the same: it is asked about."""
+    if "{" in row.line or (held_back == PlainAnswer(NOTHING_DONE) and sentence.verbs):
+        return held_back
+    try:
+        line = fill(row.line, sentence)
+    except UnclearSlotError as unclear:
+        return PhraseQuestion(unclear.question, unclear.choices)
+    return PhraseQuestion(f"Now: `{line}`?", (line,))
 
 
 def _has_figures(sentence: Sentence) -> bool:
@@ -292,8 +310,7 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return None
     if _says_no(row):
         # To deny one thing may be to wish for another, which is asked about.
-        asked = "not" in ideas and "{" not in row.line
-        return PhraseQuestion(f"`{row.line}`?", (row.line,)) if asked else None
+        return PhraseQuestion(NOT_WHILE) if "not" in ideas and "{" not in row.line else None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
@@ -305,7 +322,12 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
 
 def _says_no(row: LineRow) -> bool:
     """`orders stop` is how `do not execute my orders` is said."""
-    return row.line in ("orders stop", "unhedge {hedged}{part}", "trade watch off")
+    return row.line in (
+        "orders stop",
+        "unhedge {hedged}{part}",
+        "trade watch off",
+        "watch-ids {ids}",
+    )
 
 
 def _not_later(sentence: Sentence) -> PhraseQuestion:
@@ -336,11 +358,17 @@ def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
 
 def _asks_for_several(sentence: Sentence, ideas: frozenset[str], verb: str) -> bool:
     """Two orders in one, or several positions of which some are left out."""
-    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend", "safe execute"):
+    sent = ideas & {"apply", "approve"} and verb not in ("approve", "recommend")
+    if sent and _about_positions(verb):
         return True
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     some_denied = len(sentence.ids) > 1 and (_is_denied(sentence, ideas) or left_out)
     return some_denied or _is_several(sentence)
+
+
+@cache
+def _about_positions(verb: str) -> bool:
+    return any("{" in row.line for row in line_rows() if row.verb == verb)
 
 
 _CALLS_OFF = frozenset(("stop", "cancel", "abort", "undo", "quit", "halt", "don't"))
