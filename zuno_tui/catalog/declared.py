@@ -1,6 +1,7 @@
 """A command line filled from what a sentence names, by what the command itself declares to take."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -21,8 +22,9 @@ from zuno_tui.prompt.slots import Sentence, common_symbol, symbol_of
 from zuno_tui.prompt.words import find_ideas, grammar, is_plain, plain, spelled_words, stem
 
 _FILE = re.compile(
-    r"(?:req_\w+|[./~]\S*/?\S+|[\w-]+\.(?:jsonl?|csv(?:\.gz)?|png|toml|txt))", re.ASCII
+    r"(?:req_\w+|[./~]\S*/?\S+|[\w-]+/|[\w-]+\.(?:jsonl?|csv(?:\.gz)?|png|toml|txt))", re.ASCII
 )
+_CODE = re.compile(r"[a-z]+[0-9][a-z0-9]{2,}", re.ASCII | re.IGNORECASE)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|\S+\.eth", re.ASCII)
 _RARE = 3
 """A word that so few commands have says by itself which of them is meant."""
@@ -297,7 +299,18 @@ class _LineFiller:
         return [*(named or self._sentence.names or led)][:count]
 
     def _file(self, _argument: Argument) -> Sequence[str]:
-        return [word for word in self._typed if _FILE.fullmatch(word)][:1]
+        bare = (word.rstrip(",;:!?") for word in self._typed)
+        return [word for word in bare if _FILE.fullmatch(word)][:1]
+
+    def _code(self, _argument: Argument) -> Sequence[str]:
+        bare = (word.strip(".,;:!?") for word in self._typed)
+        return [word for word in bare if _CODE.fullmatch(word)][:1]
+
+    def _phrase(self, _argument: Argument) -> Sequence[str]:
+        words = self._sentence.words
+        marks = [place for place, word in enumerate(words) if word == '"']
+        quoted = words[marks[0] + 1 : marks[-1]] if marks else ()
+        return [shlex.quote(" ".join(quoted))] if quoted else []
 
     def _clock(self, _argument: Argument) -> Sequence[str]:
         clock = clock_of(self._sentence)
@@ -332,6 +345,8 @@ _KINDS: dict[str, Callable[[_LineFiller, Argument], Sequence[str]]] = {
     **dict.fromkeys(("FILE", "PATH", "DIR", "RECORD"), _LineFiller._file),
     **dict.fromkeys(("DAY", "DATE"), _LineFiller._days),
     "WHEN": _LineFiller._clock,
+    "CODE": _LineFiller._code,
+    "PHRASE": _LineFiller._phrase,
     "WHERE": _LineFiller._where,
     "TO": _LineFiller._into,
     "N": _LineFiller._count,

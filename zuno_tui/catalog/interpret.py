@@ -132,7 +132,8 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
         elsewhere = wrong is not None or (
             choices and not any(line.startswith(by_verb.understood) for line in choices)
         )
-        named = words[0].lower() == by_verb.understood
+        verb = commands.verb_named(by_verb.understood)
+        named = words[0].lower() == by_verb.understood or (verb is not None and verb.money)
         lacks = by_verb.missing and named and elsewhere and not found.intents
         if same or lacks or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
@@ -181,7 +182,8 @@ def _likeliest(
         return near[0].found
     if first.share >= clear or not near:
         return first.found
-    return _asked_which([first, *near], sentence) or first.found
+    told = near[0].found if first.share == _LEAST and not first.found.intents else first.found
+    return _asked_which([first, *near], sentence) or told
 
 
 def _asked_which(likely: Sequence[_Likely], sentence: Sentence) -> Interpretation | None:

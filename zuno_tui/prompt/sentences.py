@@ -283,7 +283,7 @@ def _of_row(
 
 def _or_at_once(held_back: Meaning, row: LineRow, sentence: Sentence, fill: Fill) -> Meaning:
     """What is about the whole desk may be meant all the same: it is asked about."""
-    if "{" in row.line or (held_back == PlainAnswer(NOTHING_DONE) and sentence.verbs):
+    if "{" in row.line or (held_back == PlainAnswer(NOTHING_DONE) and sentence.has("not")):
         return held_back
     try:
         line = fill(row.line, sentence)
@@ -295,7 +295,12 @@ def _or_at_once(held_back: Meaning, row: LineRow, sentence: Sentence, fill: Fill
 def _has_figures(sentence: Sentence) -> bool:
     """Values that an answer would pass over, and a question names."""
     figures = sentence.numbers, sentence.amounts, sentence.percents, sentence.dollars
-    return any(figures) or sentence.fee is not None or bool(sentence.described)
+    timed = sentence.days or clock_times(sentence) or spoken_rhythms(sentence)
+    ends = not _ENDS.isdisjoint(sentence.words)
+    return any(figures) or sentence.fee is not None or bool(sentence.described or timed or ends)
+
+
+_ENDS = frozenset(("until", "till"))
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:

@@ -73,6 +73,7 @@ _SPOKEN_FIGURES = tuple(
         (r"\b(?:invite|invitation|join|web) links?\b", "invitation"),
         (r"\b(?:no|nr|num)\.? ?(?=#?[0-9])", "number "),
         (r"\bonce more\b", "again"),
+        (r"\bnative (?=(?:to|into) weth\b)", "eth "),
         (r",? ?\b(?:at |just )?once(?=[,.!?]|$)", ""),
         (r"\b(?:every |each )?(?:other week|fortnight)\b", "every 14 days"),
         (r"\bquarter of an hour\b", "15 minutes"),
@@ -100,7 +101,8 @@ _CONTRACTIONS = tuple(
         (r"(?<=[a-z])'ve\b", " have"),
         (r"(?<=[a-z])'ll\b", " will"),
         (r"(?<=[a-z])'re\b", " are"),
-        (r"\b(he|she|it|that|what|where|who|there|here|how|when)'s\b", r"\1 is"),
+        (r"\b(he|she|it|that|what|where|who|there|here|how|when|why)'s\b", r"\1 is"),
+        (r"(?<=[a-z]{3})(?<!\blet)'s\b", ""),
     )
 )
 _ANY_POOL = re.compile(
