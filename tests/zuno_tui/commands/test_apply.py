@@ -331,11 +331,11 @@ def test_an_exit_without_its_entry_is_named_until_it_is_resolved(desk: Desk) -> 
 
 
 def test_with_two_approvals_open_apply_asks_for_a_name(desk: Desk) -> None:
-    for state in ("healthy", "native"):
+    for state in ("healthy", "stable"):
         desk.approved("collect", str(desk.token_id(state)))
     both = [
         desk.here("collect", str(desk.token_id(state)), "--json").data["planId"]
-        for state in ("healthy", "native")
+        for state in ("healthy", "stable")
     ]
     asked = desk.here("apply")
 

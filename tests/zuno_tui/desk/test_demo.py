@@ -120,6 +120,18 @@ async def test_the_market_waits_while_a_person_decides_on_a_trade(
 
 
 @pytest.mark.usefixtures("hurrying")
+async def test_what_an_order_needs_first_is_said_last(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        await desk.until(Said, lambda said: "×60 again" in said.words)
+        last = await desk.until(Said, lambda said: "type delegate" in said.words)
+        assert desk.all_heard(Said)[-1] == last
+
+
+@pytest.mark.usefixtures("hurrying")
 async def test_the_market_waits_until_an_order_is_signed(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
@@ -154,6 +166,8 @@ def test_the_market_waits_for_an_order_that_was_asked_for_in_the_shell(
     decided = node("zuno_status")
 
     assert signed.code == 0, signed.words
+    listed = zuno("orders", *on_devnet)
+    assert "1 order waits: nobody seems to watch" in listed.out
     assert (deciding["speed"], deciding["held"]) == (1, True)
     assert (decided["speed"], decided["held"]) == (60, False)
 

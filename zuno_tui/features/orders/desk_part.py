@@ -98,20 +98,24 @@ class Orders:
         self._context.tell(await order_form(self._context.session, ref))
 
     async def _propose(self, intent: OrderAsked) -> None:
-        if self._market is not None:
-            await self._market.give_time()
         try:
-            draft = await propose_order(self._context.session, intent)
+            draft = await self._drafted(intent)
         except NotDelegatedError:
             self._wait(intent)
             return
-        finally:
-            if self._market is not None:
-                # From here on the approval itself holds the market, until it is used or lapses.
-                await self._market.go_on()
         self._ask(draft)
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
         self._context.tell(Said(words, "good", intent.twin))
+
+    async def _drafted(self, intent: OrderAsked) -> OrderDraft:
+        if self._market is None:
+            return await propose_order(self._context.session, intent)
+        await self._market.give_time()
+        try:
+            return await propose_order(self._context.session, intent)
+        finally:
+            # From here on the approval itself holds the market, until it is used or lapses.
+            await self._market.go_on()
 
     def _wait(self, intent: OrderAsked) -> None:
         """What was asked for is not typed again: its page follows the delegation."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chain.base.units import age_text, minute_text
+from chain.base.units import age_text, minute_text, signed_percent
 from chain.contracts.networks import Address
 from chain.execution.plan.protocol import OrderKind
 from chain.math.ticks import sqrt_price_at_tick
@@ -32,7 +32,6 @@ from zuno_tui.present.pages.page import (
     Words,
     page_columns,
 )
-from zuno_tui.present.words import percent
 
 _FRESH = 5 * 60
 """Seconds since the last look after which nobody seems to watch."""
@@ -47,7 +46,7 @@ class PriceOfOrder(Struct, frozen=True):
     high: float
     trigger: float | None
     distance: float | None
-    """How far the price is from the trigger, as a part of it; below it is negative."""
+    """How far the price must move to the trigger, as a part of the price; a fall is negative."""
 
 
 class StandingOrderRow(Struct, frozen=True):
@@ -152,7 +151,7 @@ def price_of_order(
         low=known[0],
         high=known[1],
         trigger=None if level is None else level.value,
-        distance=None if level is None or not level.value else now.value / level.value - 1,
+        distance=None if level is None or not now.value else level.value / now.value - 1,
     )
 
 
@@ -176,7 +175,7 @@ def orders_page(listed: OrderList) -> Page:
         "Orders",
         (
             (_headline(listed, waiting),),
-            (_table(waiting, listed.now),) if waiting else (),
+            (_table(waiting, listed),) if waiting else (),
             *(tuple(_picture(row)) for row in waiting if row.price is not None),
             (Words("ENDED", "title"), _ended(over)) if over else (),
             tuple(_notes(listed, waiting)),
@@ -190,20 +189,21 @@ def _headline(listed: OrderList, waiting: list[StandingOrderRow]) -> PageHeadlin
     count = "1 order waits" if len(waiting) == 1 else f"{len(waiting)} orders wait"
     if listed.stopped:
         return PageHeadline(f"{count}, and this machine carries out none", "orders go", "bad")
-    unwatched = [row for row in waiting if _silence(row, listed.now) is not None]
-    if unwatched:
+    if any(_silence(row, listed) is not None for row in waiting):
         return PageHeadline(f"{count}: nobody seems to watch", _NEEDS, "bad")
+    if any(row.looked_at is None for row in waiting):
+        return PageHeadline(count, "watched: the first look is due", "good")
     return PageHeadline(count, "watched: last look under 5 min ago", "good")
 
 
 _NEEDS = "this desk or zuno monitor must run with the watch key"
 
 
-def _silence(row: StandingOrderRow, now: float) -> str | None:
-    """How long nobody looked; None while somebody does."""
+def _silence(row: StandingOrderRow, listed: OrderList) -> str | None:
+    """How long nobody looked; None while somebody does, or is about to."""
     if row.looked_at is None:
-        return "never"
-    seconds = int(now - row.looked_at)
+        return None if row.watched_here and listed.carrier.here is not None else "never"
+    seconds = int(listed.now - row.looked_at)
     return None if seconds <= _FRESH else f"{age_text(seconds)} ago"
 
 
@@ -213,13 +213,14 @@ def _look_words(row: StandingOrderRow, now: float) -> str:
     return f"last look {age_text(max(0, int(now - row.looked_at)))} ago"
 
 
-def _table(waiting: list[StandingOrderRow], now: float) -> PageTable:
+def _table(waiting: list[StandingOrderRow], listed: OrderList) -> PageTable:
     columns = page_columns("#>", "DOES", "WHEN", "AWAY>", "UNTIL", "LAST LOOK@90")
-    return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
+    return PageTable(columns, tuple(_waiting_cells(row, listed) for row in waiting))
 
 
-def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
-    silence = _silence(row, now)
+def _waiting_cells(row: StandingOrderRow, listed: OrderList) -> Cells:
+    silence = _silence(row, listed)
+    watched = "soon" if row.looked_at is None else "just now"
     times = f" ({row.done} of {row.times})" if row.times > 1 else ""
     return (
         PageCell(str(row.number)),
@@ -227,7 +228,7 @@ def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
         PageCell(row.condition.removeprefix("the ").replace("price is", "price")),
         _distance(row),
         PageCell(minute_text(row.until)[:10], "dim"),
-        PageCell(silence or "just now", "bad" if silence else "good"),
+        PageCell(silence or watched, "bad" if silence else "good"),
     )
 
 
@@ -239,7 +240,7 @@ def _distance(row: StandingOrderRow) -> PageCell:
     if row.price is None or row.price.distance is None:
         return PageCell("–", "dim")
     near: DrawnTone = "warn" if abs(row.price.distance) < 0.02 else "plain"
-    return PageCell(percent(abs(row.price.distance)), near)
+    return PageCell(signed_percent(row.price.distance), near)
 
 
 def _picture(row: StandingOrderRow) -> Iterator[Block]:

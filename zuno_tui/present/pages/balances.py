@@ -67,7 +67,7 @@ def _table(held: WalletBalances) -> PageTable:
     known = total([each.value for each in ranked if not isinstance(each.value, Unknown)])
     columns = page_columns(
         *("TOKEN", "BALANCE>", money_head("PRICE", unit), money_head("VALUE", unit)),
-        *("SHARE>", "PRICE FROM@72"),
+        *("SHARE>", "PRICE FROM@96"),
     )
     rows = tuple(
         (

@@ -60,7 +60,9 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
     held = sum(way.held for way in drill.positions)
     able = held - len(drill.ways_shut)
     good = not drill.ways_shut
-    said = f"{able} of {held} positions can be closed now"
+    empty = len(drill.positions) - held
+    beside = f", {empty} empty" * bool(empty)
+    said = f"{able} of {held} positions can be closed now{beside}"
     return Page(
         "Exit drill",
         (
@@ -87,7 +89,7 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
 def _table(drill: ExitDrillReport) -> PageTable:
     unit, blank = drill.unit, PageCell("")
     columns = page_columns(
-        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH", unit), "GAS>"
+        "#>", "POOL", "WAY OUT@88", "YOU RECEIVE", money_head("WORTH", unit), "GAS>"
     )
     rows = tuple(
         (

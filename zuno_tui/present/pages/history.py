@@ -248,10 +248,11 @@ def _headline(history: HistoryRecord) -> PageHeadline:
     profit, paid = _sum(known, _profit), _sum(known, _paid_in)
     share = f" · {signed_percent(profit / paid)} of {money(paid, _USD)} put in" if paid else ""
     others = len(history.stories) - len(known)
+    count = "1 position" if len(known) == 1 else f"{len(known)} positions"
     rest = f" · {others} not counted: cost unknown" if others else ""
     return PageHeadline(
         f"profit {signed_money(Known(profit, ''), _USD)}",
-        f"{len(known)} positions{share}{rest}",
+        f"{count}{share}{rest}",
         "bad" if profit < 0 else "good",
     )
 

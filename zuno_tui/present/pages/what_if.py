@@ -30,8 +30,14 @@ from zuno_tui.present.pages.page import (
 )
 from zuno_tui.present.words import signed_money, worth
 
-StateThen = Literal["in range", "out of range", "empty"]
-_TONES: dict[StateThen, DrawnTone] = {"in range": "good", "out of range": "bad", "empty": "dim"}
+StateThen = Literal["in range", "out of range", "leaves it", "enters it", "empty"]
+_TONES: dict[StateThen, DrawnTone] = {
+    "in range": "good",
+    "enters it": "good",
+    "out of range": "dim",
+    "leaves it": "bad",
+    "empty": "dim",
+}
 
 
 class PositionAtPrice(Struct, frozen=True):
@@ -58,7 +64,9 @@ class PositionAtPrice(Struct, frozen=True):
     def state(self) -> StateThen:
         if not (self.amount0_then or self.amount1_then):
             return "empty"
-        return "in range" if self.in_range_then else "out of range"
+        if self.in_range_then:
+            return "in range" if self.in_range_now else "enters it"
+        return "leaves it" if self.in_range_now else "out of range"
 
 
 class WhatIfReport(Struct, frozen=True):
