@@ -215,6 +215,15 @@ def moving_with_swap(chain: Chain, name: str) -> ReRangeRequest:
     return ReRangeRequest(old, span, swap, 99 * entry.sized.liquidity // 100)
 
 
+@pytest.mark.parametrize("zero_for_one", [True, False])
+def test_a_swap_of_more_than_there_is_is_refused(chain: Chain, zero_for_one: bool) -> None:
+    old = position(chain, "healthy")
+    swap = QuotedSwap(old.pool.key, zero_for_one, 101, 100, old.pool.sqrt_price_x96)
+    funds = Amounts(100, 1_000) if zero_for_one else Amounts(1_000, 100)
+    with pytest.raises(BuildError, match="sells more than is sure to be there"):
+        size_swap_entry(old.pool, old.span, funds, swap, Tolerance(0, BIPS))
+
+
 @pytest.mark.parametrize(
     ("name", "part"),
     some_of(product(("healthy", "native", "stable", "above its range"), (-1, 0, 1)), 5, seed=5),
