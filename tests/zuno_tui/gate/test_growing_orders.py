@@ -314,7 +314,7 @@ def test_the_page_says_what_a_move_means_and_warns_of_a_large_part(delegated: De
     other = desk.here("order", "move", small, "up", "to", edge(desk, 100)).out
 
     rows = told.index("Afterwards it stands below the price"), told.index("What was sold at")
-    assert rows[0] < rows[1] < told.index("A thief of the watch key destroys at most $")
+    assert rows[0] < rows[1] < told.index("Whoever steals the watch key can destroy at most $")
     assert re.search(r"(19|20)(\.\d+)?% of its pool's liquidity: pushing the price", told), told
     assert "of its pool's liquidity" not in other
 
