@@ -393,6 +393,11 @@ def filled_row(line: str, sentence: Sentence, context: PhraseContext) -> tuple[s
     """One line for each position that is meant, where the row is about each."""
     lines = [line]
     for name in _SLOT.findall(line):
+        if name == "each" and line.startswith("hedge ") and sentence.has("all"):
+            meant = positions_meant(sentence, context)
+            if meant.sure and not meant.described:
+                lines = [line.replace("{each}", "all")]
+                continue
         values = FILLERS[name](line.split(maxsplit=1)[0], sentence, context)
         lines = [each.replace(f"{{{name}}}", value) for each in lines for value in values]
     plain = (" ".join(each.split()) for each in lines[:_MOST_LINES])
