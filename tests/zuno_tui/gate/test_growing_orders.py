@@ -55,12 +55,6 @@ NETWORK = network_named("devnet")
 GROWING = ("over", "$0.5", "every", "10m", "times", "2")
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def gas_of(desk: Desk, watching: Watching, number: int = 1) -> int:
     receipt = desk.ask("eth_getTransactionReceipt", watching.order(number).progress.results[-1])
     return int(receipt["gasUsed"], 16)

@@ -47,12 +47,6 @@ from zuno_tui.settings import Flags
 STATE = "healthy"
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 class Watching:
     """The machine that carries out orders, look by look."""
 

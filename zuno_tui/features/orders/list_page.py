@@ -33,8 +33,8 @@ from zuno_tui.present.pages.page import (
     page_columns,
 )
 
-_FRESH = 5 * 60
-"""Seconds since the last look after which nobody seems to watch."""
+_FRESH, _JUST_NOW = 5 * 60, 60
+"""Seconds since the last look: after the first nobody seems to watch; under the second: now."""
 
 
 class PriceOfOrder(Struct, frozen=True):
@@ -210,7 +210,8 @@ def _silence(row: StandingOrderRow, listed: OrderList) -> str | None:
 def _look_words(row: StandingOrderRow, now: float) -> str:
     if row.looked_at is None:
         return "nobody has looked yet"
-    return f"last look {age_text(max(0, int(now - row.looked_at)))} ago"
+    seconds = int(now - row.looked_at)
+    return f"last look {age_text(seconds)} ago" if seconds >= _JUST_NOW else "last look just now"
 
 
 def _table(waiting: list[StandingOrderRow], listed: OrderList) -> PageTable:
@@ -260,7 +261,7 @@ def _picture(row: StandingOrderRow) -> Iterator[Block]:
 
 
 def _ended(over: list[StandingOrderRow]) -> PageTable:
-    columns = page_columns("#>", "WAS", "OUTCOME", "RECEIVED")
+    columns = page_columns("#>", "WAS", "OUTCOME", "RESULT")
     rows = (
         (
             PageCell(str(row.number), "dim"),

@@ -34,6 +34,7 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.portfolio import wallet_words
@@ -229,7 +230,10 @@ def history_page(
             tuple(_stories(history)),
             tuple(_done(history)),
             tuple(_happened(history)),
-            (Words(_coverage(history)),),
+            (
+                Words(_coverage(history)),
+                next_steps("one position: zuno history ID", "as a file: zuno history --csv"),
+            ),
         ),
     )
 
@@ -262,7 +266,7 @@ def _coverage(history: HistoryRecord) -> str:
     if not history.everything:
         return f"{count} entries in the part you asked for · all of it: zuno history"
     owned = money(Fraction(history.total).limit_denominator(10**_PLACES), _USD)
-    return f"{count} entries, adding up to the {owned} you own · as a file: zuno history --csv"
+    return f"{count} entries, adding up to the {owned} you own"
 
 
 def _stories(history: HistoryRecord) -> Iterator[Block]:
