@@ -246,6 +246,7 @@ class _LineFiller:
             return FILLERS["alert"]("alerts", sentence, context)
         name = self._command.name
         if argument.metavar == "ID|PHRASE" and sentence.amounts and not sentence.ids:
+            self._numbers = []
             return FILLERS["create"](name, sentence, context)
         if argument.value_name in self._command.intent.defaults():
             meant = positions_meant(sentence, context)

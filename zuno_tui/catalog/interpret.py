@@ -55,7 +55,7 @@ _ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 _MOST_OFFERED = 12
 _CLEAR, _CLEAR_ACT, _WORTH_ASKING, _LEAST, _LEAST_ASKED = 50, 60, 5, 25, 6
 """From which share on a line is meant, what is asked about beside it, and what says nothing."""
-_LONGEST_COMMAND = 8
+_LONGEST_COMMAND = 7
 """Words of a line that is meant as a command; more are a sentence that begins like one."""
 _WHICH = "Did you mean one of these?"
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
@@ -133,7 +133,7 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
             choices and not any(line.startswith(by_verb.understood) for line in choices)
         )
         verb = commands.verb_named(by_verb.understood)
-        named = words[0].lower() == by_verb.understood or (verb is not None and verb.money)
+        named = words[0].lower() == by_verb.understood or (verb is not None and _only_fills(verb))
         lacks = by_verb.missing and named and elsewhere and not found.intents
         if same or lacks or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
@@ -181,6 +181,9 @@ def _likeliest(
     if not first.acts and first.found.unused and near and not near[0].acts:
         return near[0].found
     if first.share >= clear or not near:
+        return first.found
+    if first.found.runs and first.is_whole and not any(other.acts for other in near):
+        # The best of looks is shown: it does nothing, and says what it shows.
         return first.found
     told = near[0].found if first.share == _LEAST and not first.found.intents else first.found
     return _asked_which([first, *near], sentence) or told

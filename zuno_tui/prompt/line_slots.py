@@ -616,6 +616,8 @@ def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
     if len(levels) != 1:
         if sentence.has("rises") and "doubles" in sentence.words:
             return ("100",)
+        if sentence.has("falls") and not {"halves", "halved"}.isdisjoint(sentence.words):
+            return ("-50",)
         raise UnclearSlotError("By how many percent, or to which price? Like: what-if ETH -10")
     sign = sentence.numbers[0].sign if sentence.numbers else ""
     if Fraction(levels[0]) < _WHOLE and (sign or sentence.has("falls", "rises")):

@@ -264,7 +264,9 @@ def _of_row(
     row: LineRow, said: frozenset[str], sentence: Sentence, context: PhraseContext, fill: Fill
 ) -> Meaning:
     if row.is_answered:
-        text, plainly = row.line[2:], row.line[0] == "=" and not _has_figures(sentence)
+        text, plainly = row.line[2:], row.line[0] == "="
+        # A question names the values that an answer would pass over.
+        plainly = plainly and not unused_of(sentence, (text,), context, asked=True)
         return PlainAnswer(text) if plainly or text == NOTHING_DONE else PhraseQuestion(text)
     held_back = _held_back(row, sentence, said)
     wished = held_back == _not_later(sentence) and _is_wish(sentence)
@@ -290,17 +292,6 @@ def _or_at_once(held_back: Meaning, row: LineRow, sentence: Sentence, fill: Fill
     except UnclearSlotError as unclear:
         return PhraseQuestion(unclear.question, unclear.choices)
     return PhraseQuestion(f"Now: `{line}`?", (line,))
-
-
-def _has_figures(sentence: Sentence) -> bool:
-    """Values that an answer would pass over, and a question names."""
-    figures = sentence.numbers, sentence.amounts, sentence.percents, sentence.dollars
-    timed = sentence.days or clock_times(sentence) or spoken_rhythms(sentence)
-    ends = not _ENDS.isdisjoint(sentence.words)
-    return any(figures) or sentence.fee is not None or bool(sentence.described or timed or ends)
-
-
-_ENDS = frozenset(("until", "till"))
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
@@ -402,6 +393,11 @@ def filled_row(line: str, sentence: Sentence, context: PhraseContext) -> tuple[s
     """One line for each position that is meant, where the row is about each."""
     lines = [line]
     for name in _SLOT.findall(line):
+        if name == "each" and line.startswith("hedge ") and sentence.has("all"):
+            meant = positions_meant(sentence, context)
+            if meant.sure and not meant.described:
+                lines = [line.replace("{each}", "all")]
+                continue
         values = FILLERS[name](line.split(maxsplit=1)[0], sentence, context)
         lines = [each.replace(f"{{{name}}}", value) for each in lines for value in values]
     plain = (" ".join(each.split()) for each in lines[:_MOST_LINES])

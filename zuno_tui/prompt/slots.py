@@ -345,7 +345,11 @@ class _SlotReader:
         while self._word(ahead) in _BETWEEN_AMOUNT:
             ahead += 1
         symbol = symbol_of(self._word(ahead))
-        if self._word(1) in DOLLARS or token.dollars:
+        worth = 2 + (self._word(2) in _BETWEEN_AMOUNT)
+        if self._word(1) in DOLLARS and symbol_of(self._word(worth)) in STABLE:
+            # `100 dollars of usdc`
+            ahead, symbol = worth, symbol_of(self._word(worth))
+        elif self._word(1) in DOLLARS or token.dollars:
             self.dollars.append(token.text)
             self._at += 1 + (self._word(1) in DOLLARS)
             return True

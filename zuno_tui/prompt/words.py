@@ -73,7 +73,7 @@ _SPOKEN_FIGURES = tuple(
         (r"\b(?:invite|invitation|join|web) links?\b", "invitation"),
         (r"\b(?:no|nr|num)\.? ?(?=#?[0-9])", "number "),
         (r"\bonce more\b", "again"),
-        (r"\bnative (?=(?:to|into) weth\b)", "eth "),
+        (r"\bnative (?=(?:to|into) weth\b)|\bnative (?:coin|asset|token|form)\b", "eth "),
         (r",? ?\b(?:at |just )?once(?=[,.!?]|$)", ""),
         (r"\b(?:every |each )?(?:other week|fortnight)\b", "every 14 days"),
         (r"\bquarter of an hour\b", "15 minutes"),
@@ -101,7 +101,10 @@ _CONTRACTIONS = tuple(
         (r"(?<=[a-z])'ve\b", " have"),
         (r"(?<=[a-z])'ll\b", " will"),
         (r"(?<=[a-z])'re\b", " are"),
-        (r"\b(he|she|it|that|what|where|who|there|here|how|when|why)'s\b", r"\1 is"),
+        (
+            r"\b(he|she|it|that|what|where|who|there|here|how|when|why|(?:no|any|some|every)thing)'s\b",
+            r"\1 is",
+        ),
         (r"(?<=[a-z]{3})(?<!\blet)'s\b", ""),
     )
 )
@@ -233,6 +236,8 @@ def _topic_words() -> frozenset[str]:
     """Single words of the grammar but verbs, those too that say nothing, and plurals."""
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
     words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS, *_PROFILE_WORDS}
+    # Of forms of several words only those so long that no other is meant.
+    words |= {word for word in _single_words() - _verb_words() if len(word) >= _LONG_VERB}
     return frozenset(word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha())
 
 
