@@ -46,11 +46,18 @@ _FULL_RANGE = 10_000
 """Percent from which on a width says nothing."""
 
 
+def waits_for_price(move: Candidate) -> bool:
+    """Beside the price: how long it lasts and when it earns its cost back nobody judges."""
+    return move.judgment is not None and any(
+        each.rule is Rule.ENTERS for each in move.judgment.findings
+    )
+
+
 def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
     """`B widen`; where several do the same, how wide it is: `B 17.8% wide`."""
     done: str = "open" if move.kind == "create" else move.kind
     alike = sum(other.kind == move.kind for other in among) > 1
-    if any(each.rule is Rule.ENTERS for each in (move.judgment.findings if move.judgment else ())):
+    if waits_for_price(move):
         done = "no swap"
     elif move.tick_lower is not None and move.tick_upper is not None:
         wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)

@@ -1,11 +1,12 @@
 """What became of a position since it was opened, and by the day: against holding, by the hour."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR, Known, Quantity, Unknown, combine
@@ -14,6 +15,7 @@ from chain.history.fee_rate import LiquidityRange, realised_lvr
 from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, paid_fees
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.prices.price import WorthUnit
 from chain.protocols.past import NOT_ADDED_UP, LiquidityChange, total
 from chain.protocols.reference import PositionRef, older_name
 from chain.protocols.registry import manager_of
@@ -131,6 +133,31 @@ class DayOfRange(Struct, frozen=True, array_like=True):
     fees: int
     lvr: int
     """Lost to those who trade against a stale price, by hourly prices."""
+    usd: tuple[float, float] | None = None
+    """Fees and LVR in dollars, each hour at its own price; None where none was known."""
+    eth: tuple[float, float] | None = None
+
+    def worth_in(self, unit: WorthUnit) -> tuple[float, float] | None:
+        return self.usd if unit is WorthUnit.USD else self.eth
+
+
+class HourPrices(NamedTuple):
+    """What the smallest unit of currency1 was worth at the end of each hour, by its begin."""
+
+    by_hour: Mapping[int, float]
+    otherwise: float | None = None
+    """For hours that no pool tells of; None leaves their day without a worth."""
+
+    def at(self, hour: int) -> float | None:
+        return self.by_hour.get(hour, self.otherwise)
+
+
+class HourlyPrices(NamedTuple):
+    usd: HourPrices = HourPrices({})
+    eth: HourPrices = HourPrices({})
+
+
+NO_PRICES = HourlyPrices()
 
 
 class HourOfRange(NamedTuple):
@@ -173,21 +200,38 @@ class DayMemory:
 
 
 def settled_days(
-    identity: PositionIdentity, account: SinceEntry, hours: PoolHours, memory: DayMemory
+    identity: PositionIdentity,
+    account: SinceEntry,
+    hours: PoolHours,
+    memory: DayMemory,
+    prices: HourlyPrices = NO_PRICES,
 ) -> _Days:
     """Every day that is known, oldest first; the last may still go on, the others never change."""
-    told = {day.begin: day for day in memory.load(identity.ref)}
+    known = memory.load(identity.ref)
     now = hours.last.timestamp
-    days = {day.begin: day for day in days_of_range(identity, account, hours)} | {
-        begin: day for begin, day in told.items() if begin < now
+    found = {day.begin: day for day in days_of_range(identity, account, hours, prices)}
+    days = found | {
+        day.begin: _with_worth_of(day, found.get(day.begin)) for day in known if day.begin < now
     }
     over = tuple(days[begin] for begin in sorted(days) if begin + DAY + SETTLED_SECONDS <= now)
-    if len(over) > len(told):
+    if len(over) >= len(known) and over != known:
         memory.save(identity.ref, over)
     return tuple(days[begin] for begin in sorted(days))
 
 
-def days_of_range(identity: PositionIdentity, account: SinceEntry, hours: PoolHours) -> _Days:
+def _with_worth_of(day: DayOfRange, other: DayOfRange | None) -> DayOfRange:
+    """A day that was written down without its worth gets it once."""
+    if other is None:
+        return day
+    return replace(day, usd=day.usd or other.usd, eth=day.eth or other.eth)
+
+
+def days_of_range(
+    identity: PositionIdentity,
+    account: SinceEntry,
+    hours: PoolHours,
+    prices: HourlyPrices = NO_PRICES,
+) -> _Days:
     """The days since it was opened that the hours cover from their beginning."""
     if not account.changes:
         return ()
@@ -195,13 +239,32 @@ def days_of_range(identity: PositionIdentity, account: SinceEntry, hours: PoolHo
     first = _day(max(opened, hours.since))
     if hours.since > max(first, opened):
         first += DAY
-    earned = {begin: [0, 0] for begin in range(first, hours.last.timestamp, DAY)}
+    earned: dict[int, list[HourOfRange]] = {
+        begin: [] for begin in range(first, hours.last.timestamp, DAY)
+    }
     for hour in hours_of_range(identity, account, hours):
-        day = earned.get(_day(hour.begin))
-        if day is not None:
-            day[0] += hour.fees
-            day[1] += hour.lvr
-    return tuple(DayOfRange(begin, *found) for begin, found in earned.items())
+        if _day(hour.begin) in earned:
+            earned[_day(hour.begin)].append(hour)
+    return tuple(
+        DayOfRange(
+            begin,
+            sum(hour.fees for hour in found),
+            sum(hour.lvr for hour in found),
+            _worth_of_hours(found, prices.usd),
+            _worth_of_hours(found, prices.eth),
+        )
+        for begin, found in earned.items()
+    )
+
+
+def _worth_of_hours(hours: Sequence[HourOfRange], prices: HourPrices) -> tuple[float, float] | None:
+    fees = lvr = 0.0
+    for hour in hours:
+        price = prices.at(hour.begin)
+        if price is None:
+            return None
+        fees, lvr = fees + hour.fees * price, lvr + hour.lvr * price
+    return fees, lvr
 
 
 def hours_of_range(

@@ -61,6 +61,7 @@ from zuno_tui.present.pages.earned import (
     earned_page,
     missing_words,
 )
+from zuno_tui.present.past_day import PastPrices, past_prices
 from zuno_tui.present.portfolio import PortfolioEntry
 
 Watch = Callable[[ScanProgress], None]
@@ -81,6 +82,13 @@ class PeriodEarned(NamedTuple):
     """Fees less LVR."""
     days: int
     """How many days of the period are known."""
+
+
+class DayWorth(NamedTuple):
+    """As it is shown, in the unit a person counts in."""
+
+    fees: Quantity[Fraction]
+    lvr: Quantity[Fraction]
 
 
 class PositionEarnings(Struct, frozen=True):
@@ -115,11 +123,14 @@ class PositionEarnings(Struct, frozen=True):
         if not days:
             unknown = Unknown(self.unread) if self.unread else _NO_DAY
             return PeriodEarned(unknown, unknown, 0)
-        fees = day_fees(days, self.unit1, self.unit)
-        lvr = self.unit1.map(
-            lambda each: sum((as_shown(day.lvr * each, self.unit) for day in days), Fraction(0))
+        fees, lvr = (
+            combine(lambda *parts: sum(parts, Fraction(0)), *parts)
+            for parts in zip(*(self.worth_of(day) for day in days), strict=True)
         )
         return PeriodEarned(fees, combine(Fraction.__sub__, fees, lvr), len(days))
+
+    def worth_of(self, day: DayOfRange) -> DayWorth:
+        return day_worth(day, self.unit1, self.unit)
 
     def counts_in(self, count: int | None) -> bool:
         """Whether it was there in the last so many UTC days; None is all days there were."""
@@ -211,7 +222,9 @@ async def _of_wallet(
     if not with_closed:
         return told
     try:
-        return replace(told, closed=await read_closed(sources, overview, unit, days, watch))
+        return replace(
+            told, closed=await read_closed(sources, overview, unit, days, watch, held=positions)
+        )
     except RpcError as error:
         return replace(told, closed=ClosedEarnings(unread=error.sentence))
 
@@ -235,15 +248,27 @@ async def read_earnings(
         watch=watch,
     )
     memory = DayMemory(sources.store, network, sources.clock)
-    telling = _Telling(sources, overview, performance, unit, memory)
+    prices = past_prices(
+        network,
+        overview.prices,
+        overview.wallet.block.timestamp,
+        [(snapshot, hours[snapshot.pool.pool_id]) for snapshot in held],
+    )
+    telling = _Telling(sources, overview, performance, unit, memory, prices)
     return tuple(telling.of(snapshot, hours[snapshot.pool.pool_id]) for snapshot in held)
 
 
 async def read_closed(
-    sources: Sources, overview: Overview, unit: WorthUnit, days: int, watch: Watch
+    sources: Sources,
+    overview: Overview,
+    unit: WorthUnit,
+    days: int,
+    watch: Watch,
+    *,
+    held: Sequence[PositionEarnings] = (),
 ) -> ClosedEarnings:
     """The same of the positions that the wallet had once; hours of pools that it left before these
-    days are not read."""
+    days are not read. The pools of those that are held tell past prices, too."""
     wallet, network = overview.wallet, sources.network
     try:
         lives = await read_closed_lives(sources, wallet, watch=watch)
@@ -273,7 +298,16 @@ async def read_closed(
     daily = {ref: DailyResult(ref, 0, _CLOSED, _CLOSED, _CLOSED) for ref in accounts}
     memory = DayMemory(sources.store, network, sources.clock)
     priced = await _with_prices_of(sources, overview, identities)
-    telling = _Telling(sources, priced, Performance(accounts, daily), unit, memory)
+    prices = past_prices(
+        network,
+        priced.prices,
+        wallet.block.timestamp,
+        [
+            *((each.snapshot, each.hours) for each in held if each.hours is not None),
+            *((each, hours[each.pool.pool_id]) for each in snapshots if each.ref in recent),
+        ],
+    )
+    telling = _Telling(sources, priced, Performance(accounts, daily), unit, memory, prices)
     return ClosedEarnings(
         tuple(
             replace(
@@ -362,9 +396,20 @@ def day_fees(
     days: Sequence[DayOfRange], unit1: Quantity[Fraction], unit: WorthUnit
 ) -> Quantity[Fraction]:
     """Each day as it is shown, added up."""
-    return unit1.map(
-        lambda each: sum((as_shown(day.fees * each, unit) for day in days), Fraction(0))
-    )
+    parts = (day_worth(day, unit1, unit).fees for day in days)
+    return combine(lambda _, *fees: sum(fees, Fraction(0)), unit1, *parts)
+
+
+def day_worth(day: DayOfRange, unit1: Quantity[Fraction], unit: WorthUnit) -> DayWorth:
+    """Each hour at its own price where one was known, else at the price of now."""
+    valued = day.worth_in(unit)
+
+    def as_money(place: int, units: int) -> Quantity[Fraction]:
+        return unit1.map(
+            lambda each: as_shown(units * each if valued is None else Fraction(valued[place]), unit)
+        )
+
+    return DayWorth(as_money(0, day.fees), as_money(1, day.lvr))
 
 
 def fees_by_day(positions: Sequence[PositionEarnings], begin: int) -> tuple[tuple[str, float], ...]:
@@ -412,6 +457,7 @@ class _Telling(Struct, frozen=True):
     performance: Performance
     unit: WorthUnit
     memory: DayMemory
+    prices: PastPrices
 
     def of(self, snapshot: PositionSnapshot, hours: PoolHours | None) -> PositionEarnings:
         overview, key = self.overview, snapshot.pool.key
@@ -424,7 +470,9 @@ class _Telling(Struct, frozen=True):
         days = (
             self.memory.load(snapshot.ref)
             if hours is None
-            else settled_days(snapshot.identity, account, hours, self.memory)
+            else settled_days(
+                snapshot.identity, account, hours, self.memory, self.prices.of(token1)
+            )
         )
         opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
         at_present: Quantity[Fraction] = (
@@ -479,7 +527,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         watch = reading_progress(session.narrate)
         days = _DAYS.get(period, _MOST_DAYS)
         found = await read_earnings(sources, overview, unit, days, watch)
-        closed = await read_closed(sources, overview, unit, days, watch)
+        closed = await read_closed(sources, overview, unit, days, watch, held=found)
     network = session.network
     rows = [_row(earnings, period) for earnings in found]
     gone = [each for each in closed.positions if each.counts_in(_DAYS.get(period))]
@@ -511,18 +559,15 @@ def _by_day(positions: Sequence[PositionEarnings], period: EarningPeriod) -> Ite
     """Each day as its positions show it, added up."""
     sums: dict[int, tuple[Fraction, Fraction]] = {}
     for position in positions:
-        unit1 = position.unit1
-        if isinstance(unit1, Unknown):
+        if isinstance(position.unit1, Unknown):
             continue
         without = 1 if period == "yesterday" else 0
         count = _DAYS.get(period, _MOST_DAYS)
         for day in days_in(position.days, position.now, count, without=without):
             fees, lvr = sums.get(day.begin, (Fraction(0), Fraction(0)))
-            each = unit1.value
-            sums[day.begin] = (
-                fees + as_shown(day.fees * each, position.unit),
-                lvr + as_shown(day.lvr * each, position.unit),
-            )
+            worth = position.worth_of(day)
+            if isinstance(worth.fees, Known) and isinstance(worth.lvr, Known):
+                sums[day.begin] = fees + worth.fees.value, lvr + worth.lvr.value
     for begin, (fees, lvr) in sorted(sums.items()):
         yield DayEarned(f"{datetime.fromtimestamp(begin, UTC):%Y-%m-%d}", float(fees), float(lvr))
 

@@ -4,7 +4,6 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
-from chain.base.units import COIN
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties
@@ -59,7 +58,7 @@ from zuno_tui.present.output import Json, print_json
 from zuno_tui.present.pages.outbox import outbox_page
 from zuno_tui.present.receipt_lines import page_text
 from zuno_tui.present.views import ApprovalView, DispatchAction, DispatchView
-from zuno_tui.present.words import NOBODY, four_digits
+from zuno_tui.present.words import NOBODY, most_coin
 
 
 async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:
@@ -365,7 +364,7 @@ def dispatch_view(
             for sentence in (step.sentence, *step.where)
         ),
         actions=tuple(_actions(dispatch, about)),
-        most_gas=f"{four_digits(most / COIN)} {coin}",
+        most_gas=f"{most_coin(most)} {coin}",
     )
 
 

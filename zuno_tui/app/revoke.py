@@ -50,7 +50,7 @@ async def allowances(session: Session) -> CommandAnswer:
         known = await tokens_at(sources, {allowance.token for allowance in given}, "latest")
     told: Json = {"allowances": [document(allowance) for allowance in given]}
     if not given:
-        nothing = "Nobody may move any token that this wallet is known to use."
+        nothing = "No contract may move a token that this wallet is known to use."
         return CommandAnswer((), told, heading=(nothing,))
     return CommandAnswer(
         tuple(table(_COLUMNS, list(allowance_rows(given, known)))),

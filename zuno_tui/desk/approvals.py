@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from agents.lp.advice_words import option_index, option_letter
+from chain.execution.outbox.approvals import ActKind
+from chain.execution.outbox.outbox import Outbox
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.feature import ActionMaker, approver_for
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
@@ -17,8 +19,14 @@ from zuno_tui.intents.intents import Approve, ExplainPlan, ShowPlan
 from zuno_tui.intents.intents import SetMarketClock as Asked
 from zuno_tui.present.approval_view import approved_view, signing_key
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
-from zuno_tui.present.plan_card import edited_words, record_words
-from zuno_tui.present.views import DebateView, PlanView
+from zuno_tui.present.plan_card import (
+    edited_words,
+    option_words,
+    plan_pools,
+    plan_sentence,
+    record_words,
+)
+from zuno_tui.present.views import ApprovalView, DebateView, PlanView
 
 _BETWEEN_LOOKS = 3.0
 _REAL_TIME = 1.0
@@ -135,9 +143,11 @@ class Approvals:
         argued = self._plan(intent.plan_id)
         turns = tuple(turn_view(turn) for turn in recorded_turns(argued.document))
         plan_id = argued.plan.plan_id
-        ended = " ".join((f"{plan_id}.", *record_words(argued)))
+        plan, pools = argued.plan, plan_pools(argued.plan)
+        subject = f"why: {option_words(plan, plan.recommended, pools).rstrip('.')}"
+        ended = " ".join((plan_sentence(plan, pools), f"Plan {plan_id}.", *record_words(argued)))
         self._context.tell(
-            DebateChanged(DebateView(argued.request_id, f"why {plan_id}", turns, ended))
+            DebateChanged(DebateView(argued.request_id, subject, turns, ended, from_start=True))
         )
         self._context.tell(ViewAsked("debate"))
 
@@ -190,6 +200,16 @@ class Approvals:
         self._card.show_approval(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)
         context.tell(Said(f"{view.headline}: approved for ten minutes.", "good", twin))
+
+
+def take_back_approval(context: DeskContext, approval: ApprovalView) -> bool:
+    """Whether it was ended: what the journal keeps no plan of lapses by itself."""
+    with Outbox.open(context.session.home.outbox) as outbox:
+        given = outbox.find_given(approval.hash)
+        if given is None or given.kind is not ActKind.PLAN or given.used_at is not None:
+            return False
+        outbox.take_back(approval.hash, now=context.sources.clock())
+    return True
 
 
 def _approved_words(plan: PlanView | None, named: str | None) -> str:

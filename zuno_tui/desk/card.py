@@ -141,6 +141,12 @@ class Card:
         if self._view is not None:
             self.show(replace(self._view, approval=None, progress=(), result=None, lapsed=True))
 
+    def show_taken_back(self) -> None:
+        """The plan stands as it did before it was approved; alone it was nothing but approved."""
+        if self._view is not None:
+            again = replace(self._view, approval=None, progress=(), result=None)
+            self.show(again if again.options else None)
+
     def went_on(self, place: int, step: StepProgress) -> None:
         """What became of a step last."""
         if self._view is not None:

@@ -377,16 +377,18 @@ class Desk:
             case Refresh():
                 self._post.positions.soon()
             case Cancel():
-                self._cancel(intent, self._post.context.jobs)
+                await self._cancel(intent, self._post)
             case _:
                 await (await self._post.counter()).take(intent)
 
-    def _cancel(self, intent: Cancel, jobs: Jobs) -> None:
-        words = "Nothing is running. To end a standing order: orders"
+    async def _cancel(self, intent: Cancel, post: Workspace) -> None:
+        words, jobs = "Nothing is running. To end a standing order: orders", post.context.jobs
         if ended := jobs.cancel(intent.job):
             words = f"Ended: {', '.join(ended)}."
         elif jobs.is_running(_SIGNING):
             words = "A sent transaction cannot be cancelled here. See: outbox"
+        elif intent.job is None:
+            words = await (await post.counter()).take_back_approval() or words
         self._tell(Said(words, twin=intent.twin))
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:

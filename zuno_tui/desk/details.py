@@ -24,7 +24,7 @@ from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import position_label
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.earned import as_shown
+from zuno_tui.app.earned import day_worth
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.positions import reading_progress
@@ -54,13 +54,15 @@ def days_view(
     each = _each(pair, prices, unit)
     if each is None:
         return ()
+    shown = ((day, day_worth(day, Known(each, "its price now"), unit)) for day in days)
     return tuple(
         (
             f"{datetime.fromtimestamp(day.begin, UTC):%d %b}",
-            float(as_shown(day.fees * each, unit)),
-            float(as_shown(day.lvr * each, unit)),
+            float(worth.fees.value),
+            float(worth.lvr.value),
         )
-        for day in days
+        for day, worth in shown
+        if isinstance(worth.fees, Known) and isinstance(worth.lvr, Known)
     )
 
 

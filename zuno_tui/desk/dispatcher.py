@@ -17,7 +17,7 @@ from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.catalog.old_block import answer_of
 from zuno_tui.catalog.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.catalog.registry import registry
-from zuno_tui.desk.approvals import Approvals
+from zuno_tui.desk.approvals import Approvals, take_back_approval
 from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
@@ -61,6 +61,7 @@ from zuno_tui.intents.intents import (
 from zuno_tui.settings import SettingsError
 
 _PATIENCE = 180.0
+_LAPSES = "This approval cannot be taken back. It lapses ten minutes after it was given."
 
 
 class RangeForms:
@@ -187,6 +188,20 @@ class Dispatcher:
             words = f"{approval.headline}: the approval lapsed. Nothing was signed."
             self._questions.withdraw(approval.hash, words)
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
+
+    async def take_back_approval(self) -> str | None:
+        """Of the plan on the card, where nobody has used it; None where there is none."""
+        view = self.card.view
+        approval = None if view is None else view.approval
+        if approval is None or self._questions.is_answering:
+            return None
+        if not take_back_approval(self._context, approval):
+            return _LAPSES
+        self.card.show_taken_back()
+        words = f"{approval.headline}: approval taken back. Nothing was signed."
+        self._questions.withdraw(approval.hash, words)
+        await self._happened()
+        return words
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         self._questions.confirm(approval_hash, word, passphrase)

@@ -77,6 +77,10 @@ class LookingCounter:
             passphrase.wipe()
         self._context.tell(Said(ONLY_LOOKS, "warn"))
 
+    async def take_back_approval(self) -> str | None:
+        """Nothing is approved here that could be taken back."""
+        return None
+
     async def take(self, intent: Intent) -> None:
         match intent:
             case Show(view=view):

@@ -322,7 +322,9 @@ class PositionsReader:
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
-                closed = await read_closed(sources, overview, unit, _WEEK, lambda _: None)
+                closed = await read_closed(
+                    sources, overview, unit, _WEEK, lambda _: None, held=earned
+                )
         except Exception as error:  # the rest is there without it; an hour later it is tried again
             self._context.status.show_trouble(fault_words(error))
             return

@@ -16,6 +16,7 @@ from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
+from chain.execution.outbox.rules import check_not_over
 from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.execution.simulate import simulate
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
@@ -88,6 +89,7 @@ def unused_approval(
     """The newest approval of the plan, refused when another hash was confirmed or it was used."""
     given = waiting_approval(outbox, ActKind.PLAN, plan_id, confirmed)
     approval, dispatch = approval_in(outbox, given), outbox.dispatch(given.hash)
+    check_not_over(dispatch)
     refuse_tampered(approval, dispatch, given)
     refuse_other_rules(approval)
     return approval, dispatch

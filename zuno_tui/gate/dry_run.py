@@ -15,6 +15,7 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import EndCode
 from chain.execution.plan.facts import BuildError, PositionFacts
 from chain.execution.plan.records import DecodedStep
 from chain.execution.plan.requests import ReRangeRequest, SeveralRequest, swap_in
@@ -199,6 +200,12 @@ def approve(journal: Path, dry_run: DryRun) -> Approved:
         if dispatch.consumed_at is not None:
             raise GateRefusedError(
                 "The same transactions were applied before. Wait for the next block and try again.",
+                RefusalCode.ALREADY_APPLIED,
+            )
+        if dispatch.ended is not None and dispatch.ended.code is EndCode.TAKEN_BACK:
+            raise GateRefusedError(
+                "The approval of these very transactions was taken back. "
+                "Wait for the next block and try again.",
                 RefusalCode.ALREADY_APPLIED,
             )
         given = make_given_approval(

@@ -38,7 +38,7 @@ from zuno_tui.present.receipt import (
 )
 from zuno_tui.present.signing import GAS_EXCEEDS, Term, trial_lines
 from zuno_tui.present.views import ApprovalView, StepView
-from zuno_tui.present.words import UNKNOWN
+from zuno_tui.present.words import UNKNOWN, most_coin
 
 
 class SigningKey(Struct, frozen=True):
@@ -335,7 +335,7 @@ def _cost(dry_run: DryRun) -> Iterator[str]:
     rate = prepared.action.usd_per_wei
     usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
     coin = prepared.facts.network.native_symbol
-    yield f"  Gas costs at most {most / 10**18:.6f} {coin} ({usd})."
+    yield f"  Gas costs at most {most_coin(most)} {coin} ({usd})."
     if prepared.gas.exceeds_moved:
         yield f"  ! {GAS_EXCEEDS}"
 

@@ -16,15 +16,15 @@ from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.by_day import liquidity_in, worth
+from chain.positions.by_day import HourlyPrices, HourPrices, liquidity_in, worth
 from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
-from chain.prices.price import WorthUnit
+from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import listed_token
 from chain.tokens.pair import pair_of
-from chain.tokens.token import TokenClass
+from chain.tokens.token import Token, TokenClass
 from zuno_tui.present.charts import range_chart
 from zuno_tui.present.glance import EtherSample
 from zuno_tui.present.views import ChartView
@@ -117,13 +117,64 @@ def closed_hours(
     )
 
 
-def _closings(hours: PoolHours, end: int) -> tuple[PricePoint, ...]:
+class PastPrices(Struct, frozen=True):
+    """What tokens were worth hour by hour, as far as the pools that were read lead to dollars."""
+
+    network: Network
+    book: PriceBook
+    now: int
+    courses: Mapping[Address, Course]
+    """The first is now, the second the end of the last closed hour."""
+
+    def of(self, token: Token) -> HourlyPrices:
+        """For hours that no pool tells of, as it is worth now."""
+        if token.decimals is None:
+            return HourlyPrices()
+        native = _unwrapped(self.network, token.address)
+        dollars, ether = self.courses.get(native, ()), self.courses.get(NATIVE, ())
+        in_ether = tuple(part / each for part, each in zip(dollars, ether, strict=False))
+        return HourlyPrices(
+            self._hourly(token, token.decimals, WorthUnit.USD, dollars),
+            self._hourly(token, token.decimals, WorthUnit.ETH, in_ether),
+        )
+
+    def _hourly(self, token: Token, decimals: int, unit: WorthUnit, course: Course) -> HourPrices:
+        price = self.book.price(token.address, unit)
+        if isinstance(price, Unknown):
+            return HourPrices({})
+        now = float(price.value / 10**decimals)
+        last = hour_of(self.now)
+        return HourPrices({last - at * HOUR: now * part for at, part in enumerate(course)}, now)
+
+
+def past_prices(
+    network: Network,
+    book: PriceBook,
+    now: int,
+    pools: Sequence[tuple[PositionSnapshot, PoolHours]],
+) -> PastPrices:
+    end = hour_of(now)
+    held = [
+        HeldCourse(
+            snapshot,
+            (
+                PricePoint(now, snapshot.pool.sqrt_price_x96),
+                *_closings(hours, end, max(0, (end - hours.since) // HOUR)),
+            ),
+        )
+        for snapshot, hours in pools
+        if not hours.unread
+    ]
+    return PastPrices(network, book, now, dollar_courses(network, held))
+
+
+def _closings(hours: PoolHours, end: int, count: int = DAY // HOUR) -> tuple[PricePoint, ...]:
     """Where the price stood at the end of each closed hour of a day and before it, newest first."""
     begins = [row.hour for row in hours.rows]
     opening = hours.opening or next((row.low for row in hours.rows), 0)
     if not opening:
         return ()
-    times = [end - back * HOUR for back in range(DAY // HOUR + 1)]
+    times = [end - back * HOUR for back in range(count + 1)]
     return tuple(
         PricePoint(at, hours.rows[place - 1].close if place else opening)
         for at in times
@@ -214,11 +265,11 @@ def _price(overview: Overview, snapshot: PositionSnapshot) -> float | None:
 def _currencies(network: Network, snapshot: PositionSnapshot) -> tuple[Address, Address]:
     """Wrapped and unwrapped the coin is worth the same."""
     key = snapshot.pool.key
-    token0, token1 = (
-        NATIVE if token == network.wrapped_native else token
-        for token in (key.currency0, key.currency1)
-    )
-    return token0, token1
+    return _unwrapped(network, key.currency0), _unwrapped(network, key.currency1)
+
+
+def _unwrapped(network: Network, token: Address) -> Address:
+    return NATIVE if token == network.wrapped_native else token
 
 
 def _is_dollar(network: Network, token: Address) -> bool:

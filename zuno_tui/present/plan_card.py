@@ -17,6 +17,7 @@ from agents.lp.advice_words import (
     judged_words,
     move_name,
     option_letter,
+    waits_for_price,
 )
 from agents.lp.plan import (
     Candidate,
@@ -540,7 +541,7 @@ def _bound(place: int) -> _CandidateCell:
 
 def _buffer(multiple: int) -> _CandidateCell:
     def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
-        if candidate.buffer_hours is None:
+        if candidate.buffer_hours is None or waits_for_price(candidate):
             return "–"
         buffers = (
             candidate.buffer_hours.at_1x,
@@ -634,7 +635,7 @@ def _left_over(candidate: Candidate, pool: PlanPool | None) -> str:
 
 
 def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
-    if candidate.index is None:
+    if candidate.index is None or waits_for_price(candidate):
         return "–"
     if not candidate.breaks_even:
         return "never"

@@ -35,7 +35,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepPermission
-from zuno_tui.present.words import amount_of, cent_sum, fee_text
+from zuno_tui.present.words import amount_of, cent_sum, fee_text, most_coin
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""
@@ -488,7 +488,7 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     dollars = "" if rate is None else f"{_MOST}{usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
     if facts.gas:
-        words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
+        words = f"at most {most_coin(facts.gas)} {coin}"
         yield ReceiptLine("bound", words, dollars, "network")
     yield from _all_in(facts)
 
@@ -512,11 +512,12 @@ def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         isinstance(effect, Provision) and _filling(facts, effect) is not None
         for effect in facts.effects
     )
-    if not swaps and not fills:
-        return
+    # A hook takes its share of what is only collected, too: the title counts with it.
     if any(int(hooks, 16) for hooks in _hooks(facts)):
         words = "no bound: the pool's hook could take a share"
         yield ReceiptLine("bound", words, bounds="worst case")
+        return
+    if not swaps and not fills:
         return
     most = most_cost(facts)
     if most is not None:

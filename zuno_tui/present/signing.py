@@ -23,7 +23,7 @@ from chain.execution.plan.names import Names
 from chain.execution.simulate import Simulation
 from chain.tokens import Token
 from zuno_tui.present.views import SENT_AS, UNDOING
-from zuno_tui.present.words import signed_amount
+from zuno_tui.present.words import most_coin, signed_amount
 
 if TYPE_CHECKING:
     from zuno_tui.gate.apply import WaitingApproval
@@ -113,7 +113,7 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
         yield Term("deadline", " and ".join(map(time_text, parties.deadlines)))
     if parties.expirations:
         yield Term("expires", " and ".join(map(time_text, parties.expirations)))
-    yield Term("gas", f"at most {gas.total / 10**18:.6f} {network.native_symbol}")
+    yield Term("gas", f"at most {most_coin(gas.total)} {network.native_symbol}")
 
 
 def _named(names: Names, address: Address) -> str:

@@ -190,6 +190,8 @@ class DebateView(Struct, frozen=True):
     """Where the agents run, and who speaks from where."""
     chosen: str = ""
     """The letter of the move that was chosen, or Keep or Close; empty where nothing was."""
+    from_start: bool = False
+    """Opened at its beginning, to be read; else it is followed as it grows."""
 
 
 class OptionView(Struct, frozen=True):

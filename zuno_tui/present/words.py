@@ -21,6 +21,7 @@ NOBODY = "nobody: nothing leaves the wallet"
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
 _DIGITS = 4
+_COIN_DECIMALS = 18
 _MOST_PLACES = 8
 _SMALLEST_PLACES = 18
 _CENT = Fraction(1, 100)
@@ -40,6 +41,12 @@ def short_amount(units: int, token: Token) -> str:
     if token.decimals is None:
         return f"{units} raw"
     return four_digits(units / 10**token.decimals)
+
+
+def most_coin(wei: int) -> str:
+    """A bound in the network's coin: rounded up, so that it holds as it is read."""
+    step = 10 ** max(0, len(str(wei)) - _DIGITS)
+    return format_amount(-(-wei // step) * step, _COIN_DECIMALS, _DIGITS)
 
 
 def four_digits(size: float) -> str:

@@ -316,6 +316,15 @@ class Outbox:
                 void_signed(journal, self._dispatch(dispatch_hash), now=now, reason=code)
             return self._dispatch(dispatch_hash)
 
+    def take_back(self, dispatch_hash: str, *, now: float) -> Dispatch:
+        """End an approval that nobody has used, for good; one that was used is left as it is."""
+        with one_transaction(self._connection) as journal:
+            dispatch = self._dispatch(dispatch_hash)
+            if dispatch.consumed_at is not None:
+                raise OutboxError("It was applied already.", "See what it did: zuno outbox")
+            end_plan(journal, dispatch, EndCode.TAKEN_BACK, now=now)
+            return self._dispatch(dispatch_hash)
+
     def lift_end(self, dispatch_hash: str) -> Dispatch:
         """What it was ended for did not happen; steps that were given up stay given up."""
         with one_transaction(self._connection) as journal:

@@ -45,6 +45,7 @@ class EndCode(StrEnum):
     OTHER_CHAIN = "other chain"
     STEP_GONE = "included step gone"
     NONCE_SPENT = "nonce spent elsewhere"
+    TAKEN_BACK = "approval taken back"
 
 
 class VersionKind(StrEnum):

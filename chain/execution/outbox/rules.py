@@ -54,6 +54,7 @@ END_WORDS: dict[EndCode, str] = {
     EndCode.OTHER_CHAIN: "the chain is not the one it was approved on",
     EndCode.STEP_GONE: "a step that was in a block is in none any more",
     EndCode.NONCE_SPENT: "one of its nonces went to another transaction",
+    EndCode.TAKEN_BACK: "its approval was taken back",
 }
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR, Known, Unknown
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
@@ -33,6 +33,8 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import (
     DayMemory,
+    HourlyPrices,
+    HourPrices,
     SinceEntry,
     days_of_range,
     hours_of_range,
@@ -53,6 +55,7 @@ from tests.chain.conftest import Desk
 from tests.chain.history.market import LIQUIDITY, POOL, swap_between
 from tests.chain.moves import Moves
 
+NETWORK = network_named("ethereum")
 Measured: TypeAlias = "tuple[PositionSnapshot, SinceEntry, DailyResult, PoolHours]"
 
 
@@ -253,6 +256,30 @@ async def test_a_day_that_is_over_is_told_the_same_for_good(desk: Desk) -> None:
         # Whatever is read later, another liquidity or other hours: the past stays as it was told.
         other = replace(hours, rows=hours.rows[-3:], since=hours.rows[-3].hour)
         again = settled_days(one.identity, account, other, memory)
+        assert [*again][: len(over)] == over
+
+
+def test_a_day_that_is_over_keeps_its_worth_whatever_a_token_is_worth_later() -> None:
+    identity, account, hours, _ = a_life(3)
+    first = hours.rows[0].hour
+    dear = {row.hour: 1e-6 * (1 + (row.hour - first) / DAY) for row in hours.rows}
+    with Store.in_memory() as store:
+        memory = DayMemory(store, NETWORK, lambda: 0.0)
+        # Without prices first: their worth is written down once they are known.
+        settled_days(identity, account, hours, memory)
+        told = settled_days(identity, account, hours, memory, HourlyPrices(HourPrices(dear)))
+        over = [day for day in told if day.begin + DAY + HOUR <= hours.last.timestamp]
+        assert over
+        for day in over:
+            expected = sum(
+                hour.fees * dear[hour.begin]
+                for hour in hours_of_range(identity, account, hours)
+                if hour.begin // DAY == day.begin // DAY
+            )
+            assert day.usd is not None
+            assert day.usd[0] == pytest.approx(expected)
+        twice = HourlyPrices(HourPrices({hour: 2 * price for hour, price in dear.items()}))
+        again = settled_days(identity, account, hours, memory, twice)
         assert [*again][: len(over)] == over
 
 

@@ -1,6 +1,7 @@
 """Debates at the desk: heard as they run, ended when asked, replayed from their record."""
 
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -153,6 +154,10 @@ async def test_a_plan_tells_its_records_hash_and_whether_it_was_edited(
         edited = desk.heard_last(Said)
 
     assert document["recordHash"] in (why.ended or "")
+    # Its outcome is what is advised, and no hash.
+    assert re.match(r"why: (Keep|Close|Widen|Tighten|Shift) #\d+", why.subject)
+    assert (why.ended or "").startswith(why.subject.removeprefix("why: "))
+    assert why.from_start
     assert [event for event in unedited if event.tone == "bad"] == []
     assert edited.tone == "bad"
     assert document["planId"] in edited.words

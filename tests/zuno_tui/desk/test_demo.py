@@ -35,7 +35,7 @@ from zuno_tui.desk.thread import DeskThread
 from zuno_tui.features.orders.intents import OrderClose
 from zuno_tui.features.trade.events import TradeChanged
 from zuno_tui.features.trade.intents import Hedge, Trade
-from zuno_tui.intents.intents import Apply, Approve, Help, Quit, Show
+from zuno_tui.intents.intents import Apply, Approve, Cancel, Help, Quit, Show
 
 
 @pytest.fixture
@@ -129,6 +129,35 @@ async def test_what_an_order_needs_first_is_said_last(
         await desk.until(Said, lambda said: "×60 again" in said.words)
         last = await desk.until(Said, lambda said: "type delegate" in said.words)
         assert desk.all_heard(Said)[-1] == last
+
+
+@pytest.mark.usefixtures("hurrying")
+async def test_an_approval_that_is_taken_back_lets_the_market_go_and_is_never_applied(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.ask(CollectFees((token_id,)))
+        told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        await desk.desk.idle()
+        assert told.view is not None
+        deciding = node("zuno_status")
+        await desk.ask(Cancel())
+        taken, card = desk.heard_last(Said), desk.heard_last(PlanChanged).view
+        decided = node("zuno_status")
+        await desk.ask(Apply(told.view.plan_id))
+        await desk.desk.idle()
+        refused = desk.heard_last(Said)
+        await desk.ask(Cancel())
+        nothing = desk.heard_last(Said)
+
+    assert (deciding["speed"], deciding["held"]) == (1, True)
+    assert (decided["speed"], decided["held"]) == (60, False)
+    assert "taken back" in taken.words
+    assert card is None
+    assert "taken back" in refused.words
+    assert nothing.words.startswith("Nothing is running.")
+    assert not desk.all_heard(ConfirmationAsked)
 
 
 @pytest.mark.usefixtures("hurrying")

@@ -8,7 +8,7 @@ from agents.lp.advice_words import move_name, option_index, option_letter
 from agents.lp.advising import advice_without_debate
 from agents.numbers.advice import DECIDES_ALONE, MOST_EDGE_MEASURED, AdviceReason
 from agents.numbers.rounding import gain_over
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, Rule
 from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
 from chain.base.units import usd
@@ -57,6 +57,25 @@ async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
     # Of a danger it is said whose it is before it is said what it can do.
     danger = plan.choice.codes[0] is AdviceReason.DANGER
     assert ("hook" in told.partition(" It can")[0]) is danger, told
+
+
+async def test_a_time_that_the_critic_does_not_judge_is_not_on_the_card() -> None:
+    beside = 0
+    for state in STATES:
+        plan = (await argue_over(market_context(state))).plan
+        pools = plan_pools(plan)
+        for move in plan.candidates:
+            assert move.judgment is not None
+            judged = {finding.rule for finding in move.judgment.findings}
+            cells = figures_of(plan)
+            for rule, name in (
+                (Rule.BUFFER_FLOOR, "lasts (95%)"),
+                (Rule.BREAK_EVEN, "earned back"),
+            ):
+                cell = cells[name](move, pools.get(move.pool_id))
+                assert (cell == "–") is (rule not in judged), (state, name, cell)
+                beside += cell == "–"
+    assert beside
 
 
 @pytest.mark.parametrize("wish", [*WISHES, *STATES])

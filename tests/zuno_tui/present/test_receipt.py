@@ -240,6 +240,20 @@ def test_where_a_hook_could_take_a_share_no_bound_is_claimed() -> None:
     assert not last.dollars
 
 
+def test_what_is_only_collected_with_a_hook_has_no_bound_either() -> None:
+    hooked = PoolKey(WETH, USDC, 500, 10, "0x" + "00" * 19 + "01")
+    collected = actions.modify_liquidities(
+        [actions.Decrease(28, 0, 0, 0), actions.TakePair(WETH, USDC, YOU)], 1_768_180_500
+    )
+    held = replace(HELD, pool=PoolFacts(hooked, AT, 500))
+
+    receipt = receipt_of(replace(facts(collected), positions={HELD.ref: held}))
+
+    assert receipt.most_cost is None
+    assert receipt.lines[-1].bounds == "worst case"
+    assert receipt.lines[-1].words.startswith("no bound")
+
+
 def test_no_figure_has_more_than_six_digits_and_none_is_made_up() -> None:
     told = receipt_of(facts(MOVE, priced=False, tried=False))
 

@@ -11,6 +11,7 @@ from zuno_tui.present.words import (
     fee_text,
     four_digits,
     money,
+    most_coin,
     number,
     percent,
     short_gain,
@@ -49,6 +50,19 @@ def test_four_digits_are_written_without_an_exponent(size: float, text: str) -> 
 )
 def test_money(value: Fraction, unit: WorthUnit, text: str) -> None:
     assert money(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("wei", "text"),
+    [
+        (2_712_400_000_000_001, "0.002713"),
+        (282_600_000_000_000, "0.0002826"),
+        (1_234_567 * 10**15, "1,235"),
+        (0, "0"),
+    ],
+)
+def test_a_bound_in_the_networks_coin_is_rounded_up(wei: int, text: str) -> None:
+    assert most_coin(wei) == text
 
 
 def test_what_is_unknown_is_said_so_and_is_null_for_programs() -> None:

@@ -480,3 +480,18 @@ async def test_a_table_is_drawn_in_columns_or_row_by_row() -> None:
             assert not columns or block.size.height == len(lines)
             assert ("HOLD       –    $3.10" in lines) == columns
             assert ("A: buffer 4 days · net 7 d ✗ $9" in lines) != columns
+
+
+async def test_a_debate_that_is_opened_to_be_read_begins_at_its_beginning() -> None:
+    turns = tuple(TurnView("critic", number, "No.\n" * 12) for number in range(8))
+    told = DebateView("req_9", "why: Keep #9", turns, "Keep #9. It is fine.", from_start=True)
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, DebateChanged(told), ViewAsked("debate"))
+        pane = _pane(pilot)
+        assert pane.max_scroll_y > 0
+        assert pane.scroll_y == 0
+        # Whoever reads on is left in peace.
+        pane.scroll_to(y=20, animate=False)
+        await pilot.resize_terminal(90, 24)
+        await pilot.pause()
+        assert pane.scroll_y == 20

@@ -601,6 +601,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._turns_ended = 0
         self._live.clear()
         self._needle, self._found = "", -1
+        self._opened_at = None
         self._turns.remove_children()
         self.anchor()
 
@@ -625,6 +626,9 @@ class DebatePane(VerticalScroll, can_focus=True):
 
         Only where it follows the end, or opened so: whoever has scrolled is left in peace.
         """
+        if self._view is not None and self._view.from_start:
+            self._open_at_beginning()
+            return
         ending = self.query(".ending")
         follows = self.scroll_y >= self.max_scroll_y or self.scroll_y == self._opened_at
         if not ending or not self._blocks or not follows:
@@ -646,6 +650,14 @@ class DebatePane(VerticalScroll, can_focus=True):
             self.scroll_to(y=self._opened_at, animate=False)
         else:
             self.anchor()
+        self.call_after_refresh(self._name_speaker)
+
+    def _open_at_beginning(self) -> None:
+        """Once: what is opened to be read is left where its reader scrolls to."""
+        self.release_anchor()
+        if self._opened_at is None:
+            self._opened_at = 0
+            self.scroll_home(animate=False)
         self.call_after_refresh(self._name_speaker)
 
     def _give_air(self, room: int) -> None:
