@@ -39,6 +39,8 @@ thirteenth fourteenth fifteenth""".split()  # noqa: SIM905
 _SPOKEN_FIGURES = tuple(
     (re.compile(spoken), written)
     for spoken, written in (
+        (r"\bwrapped (?:eth|ether|ethereum)\b", "weth"),
+        (r"\bwrapped (?:btc|bitcoin)\b", "wbtc"),
         # What is said beside a wish and wishes nothing.
         (r"\b(?:and|or) (?:so (?:on|forth)|such|the like|all that|whatnot)\b", ""),
         (
