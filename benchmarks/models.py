@@ -25,8 +25,9 @@ from agents.model.connection import ModelConnections
 from agents.model.interface import ModelPrompt, ModelSettings, RoleModels
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
+from tests.agents.lp.debating import Seen, start_of
 from tests.agents.lp.honest_model import SHAPES, honest, sceptical
-from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
+from tests.agents.lp.made_up_markets import market_context
 from tests.fakes.model_endpoint import model_endpoint
 from tests.virtual_time import run_virtually
 
@@ -99,7 +100,7 @@ async def _debate(answer: Callable[[ChatRequest], object], looks: int = 0) -> tu
         before = clock()
         ended = await hold_debate(
             start_of(context),
-            FixedEyes(context),
+            Seen(context),
             model,
             RecordWriter(MemorySink(), REQUEST, {}, Redactor(), flow=LP_FLOW.name),
             ambient=Ambient(lambda: 0.0, lambda: REQUEST),

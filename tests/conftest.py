@@ -156,7 +156,7 @@ _NOT_PURE = (
     "tests/zuno_tui/present/test_card_terms.py",
     "tests/zuno_tui/prompt/test_say.py",
 )
-_STARTING_FIXTURES = {"devnet", "demo_week", "live_world", "sdk", "served", "zuno"}
+_STARTING_FIXTURES = {"devnet", "live_world", "sdk", "served", "zuno"}
 _STARTING_MODULES = {
     *("subprocess", "multiprocessing", "multiprocessing.context"),
     *("tests.chain_view", "tests.embedded_chain", "tests.fork_server", "tests.small_contracts"),

@@ -2,10 +2,12 @@
 
     python -m tools.fit_phrases [--held-out]
 
-The phrases are the recorded lists, whose lines were looked at when they were recorded, and the
-examples in tools/phrases. Fitted is a logistic regression over what a sentence says; small weights
-are left out and the rest fitted again. With --held-out nothing is written: a part is kept from the
-fit in turn, and what is printed is the share of it that comes first, and among the first three.
+The phrases are the recorded lists, whose lines were looked at when they were recorded, the
+examples and what strangers typed in tools/phrases, and the help of each command. Fitted is a
+logistic regression over what a sentence says, of which a part is left out at random in each step,
+so that no line hangs on one word; small weights are left out and the rest fitted again. With
+--held-out nothing is written: a part is kept from the fit in turn, and what is printed is the share
+of it that comes first, and among the first three.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import re
 import sys
 import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -24,17 +27,25 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.phrase_report import DESK, desk_of, list_names, recorded
+from tools.phrase_report import DESK, STRANGERS_DESK, desk_of, list_names, recorded
 from zuno_tui.catalog.registry import registry
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import flat
 from zuno_tui.prompt.ranking import LineRow, is_asked
 from zuno_tui.prompt.sentences import said_of
 from zuno_tui.prompt.slots import is_look, read_sentence
 
 EXAMPLES = Path(__file__).parent / "phrases" / "examples.txt"
 LINES = Path(__file__).parent / "phrases" / "recorded_lines.json"
+STRANGERS = Path(__file__).parent / "phrases" / "strangers.tsv"
 WEIGHTS = Path(__file__).parent.parent / "zuno_tui" / "prompt" / "weights.toml"
 
-_OF_EXAMPLES, _DECAY, _LEAST, _STEPS, _RATE = 2.0, 1e-4, 0.4, 200, 0.1
+_OF_EXAMPLES, _OF_STRANGERS, _OF_OPTIONS = 2.0, 2.0, 0.5
+_DECAY, _LEAST, _STEPS, _RATE, _LEFT_OUT = 3e-5, 0.5, 80, 0.1, 0.4
+_EVENED = 0.5
+"""A line with many phrases counts as much as the root of their weight."""
+_WORD_TWICE = 2
+"""In so many phrases of one line a word must stand to say something by itself."""
 _FOLDS, _NEAR, _SCALE = 4, 3, 10
 _MOST_OF_ONE = 6
 """How many of the phrases that one example is written out to count as much as one alone."""
@@ -51,7 +62,7 @@ class Phrase(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A row for each phrase."""
+    """A row for each phrase; those that say the same are one."""
 
     said: Matrix
     meant: Matrix
@@ -76,14 +87,24 @@ def acts(line: str) -> bool:
 
 
 def phrases() -> Iterator[Phrase]:
-    """Of the lists, of the examples, and what each command says of itself."""
-    given = [*_recorded(), *_examples()]
+    """Of the lists, of the examples, of strangers, and what each command says of itself."""
+    given = [*_recorded(), *_examples(), *_of_strangers()]
     yield from given
     lines = {registry().path_of(phrase.line.split(" {")[0]): phrase.line for phrase in given[::-1]}
     for path, command in registry().paths().items():
-        if path in lines:
-            sentence = read_sentence(f"{' '.join(path)}: {command.does}", DESK)
-            yield Phrase(lines[path], said_of(sentence, DESK), _OF_EXAMPLES, command.does)
+        if path not in lines:
+            continue
+        name, does = " ".join(path), command.does
+        for text in (f"{name}: {does}", does):
+            yield Phrase(lines[path], _said(text, DESK), _OF_EXAMPLES, does)
+        for argument in flat(command.intent.arguments):
+            if argument.help and not argument.inherited:
+                said = _said(f"{name} {argument.help}", DESK)
+                yield Phrase(lines[path], said, _OF_OPTIONS, argument.help)
+
+
+def _said(text: str, desk: PhraseContext) -> frozenset[str]:
+    return said_of(read_sentence(text, desk), desk)
 
 
 def _recorded() -> Iterator[Phrase]:
@@ -92,8 +113,7 @@ def _recorded() -> Iterator[Phrase]:
         for record in recorded(name):
             line = known[name].get(record.phrase)
             if line is not None:
-                sentence = read_sentence(record.phrase, desk_of(name))
-                yield Phrase(line, said_of(sentence, desk_of(name)), 1.0, record.phrase)
+                yield Phrase(line, _said(record.phrase, desk_of(name)), 1.0, record.phrase)
 
 
 def _examples() -> Iterator[Phrase]:
@@ -103,7 +123,13 @@ def _examples() -> Iterator[Phrase]:
             written_out = [*_written_out(example)]
             weight = _OF_EXAMPLES * min(1, _MOST_OF_ONE / len(written_out))
             for each in written_out:
-                yield Phrase(line, said_of(read_sentence(each, DESK), DESK), weight, example)
+                yield Phrase(line, _said(each, DESK), weight, example)
+
+
+def _of_strangers() -> Iterator[Phrase]:
+    for written in STRANGERS.read_text("utf-8").splitlines():
+        phrase, _, line = written.partition("\t")
+        yield Phrase(line, _said(phrase, STRANGERS_DESK), _OF_STRANGERS, phrase)
 
 
 def _written_out(example: str) -> Iterator[str]:
@@ -112,20 +138,20 @@ def _written_out(example: str) -> Iterator[str]:
     return map("".join, product(*parts))
 
 
-def fitted(given: Sequence[Phrase]) -> Fitted:
-    ideas = ("=", *sorted({idea for phrase in given for idea in phrase.said}))
-    lines = sorted({phrase.line for phrase in given})
+def fitted(phrases: Sequence[Phrase]) -> Fitted:
+    given = _merged(phrases)
+    ideas = ("=", *sorted({idea for _, said in given for idea in said}))
+    lines = sorted({line for line, _ in given})
     place = {idea: at for at, idea in enumerate(ideas)}
     said = np.zeros((len(given), len(ideas)), np.float32)
     meant = np.zeros((len(given), len(lines)), np.float32)
-    said[:, 0] = 1
     acting = np.array([acts(line) for line in lines])
     barred = np.zeros((len(given), len(lines)), np.float32)
-    for at, phrase in enumerate(given):
-        said[at, [place[idea] for idea in phrase.said]] = 1
-        meant[at, lines.index(phrase.line)] = 1
-        barred[at] = 1e3 * (is_asked(phrase.said) & acting & (meant[at] == 0))
-    weight = np.array([[phrase.weight] for phrase in given], np.float32)
+    for at, (line, named) in enumerate(given):
+        said[at, [0, *(place[idea] for idea in named)]] = 1
+        meant[at, lines.index(line)] = 1
+        barred[at] = 1e3 * (is_asked(named) & acting & (meant[at] == 0))
+    weight = np.array([[weight] for weight in given.values()], np.float32)
     weights = np.zeros((len(ideas), len(lines)), np.float32)
     kept = np.ones_like(weights)
     for _ in range(2):
@@ -136,15 +162,34 @@ def fitted(given: Sequence[Phrase]) -> Fitted:
     return Fitted(weights * kept, ideas, lines, acting)
 
 
+def _merged(phrases: Sequence[Phrase]) -> Mapping[tuple[str, frozenset[str]], float]:
+    """By line and what is said, without words that are rare, how much each counts."""
+    examples: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    of_line: defaultdict[str, float] = defaultdict(float)
+    for phrase in phrases:
+        for word in phrase.said:
+            examples[word, phrase.line].add(phrase.example)
+        of_line[phrase.line] += phrase.weight
+    often = {word for (word, _), found in examples.items() if len(found) >= _WORD_TWICE}
+    merged: defaultdict[tuple[str, frozenset[str]], float] = defaultdict(float)
+    for phrase in phrases:
+        said = frozenset(idea for idea in phrase.said if idea[0] != "~" or idea in often)
+        merged[phrase.line, said] += phrase.weight / of_line[phrase.line] ** _EVENED
+    return merged
+
+
 def _descended(weights: Matrix, kept: Matrix, given: Given) -> Matrix:
     """By Adam."""
     said, meant, barred, weight = given
+    chance = np.random.default_rng(0)
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, _STEPS + 1):
-        scores = said @ weights - barred
+        heard = said * (chance.random(said.shape, np.float32) >= _LEFT_OUT)
+        heard[:, 0] = 1
+        scores = heard @ weights - barred
         parts = np.exp(scores - scores.max(1, keepdims=True))
         off = (parts / parts.sum(1, keepdims=True) - meant) * weight
-        slope = (said.T @ off / weight.sum() + _DECAY * weights) * kept
+        slope = (heard.T @ off / weight.sum() + _DECAY * weights) * kept
         first = 0.9 * first + 0.1 * slope
         second = 0.99 * second + 0.01 * slope**2
         root = np.sqrt(second / (1 - 0.99**step)) + 1e-8
@@ -169,8 +214,10 @@ def written(found: Fitted) -> str:
     return "\n".join(text) + "\n"
 
 
-def share_of_held_out(given: Sequence[Phrase]) -> tuple[float, float]:
-    first = near = 0
+def shares_of_held_out(given: Sequence[Phrase]) -> Iterator[str]:
+    """Of all phrases, and of strangers' alone, how many come first, and among the first."""
+    counts: Counter[tuple[str, int]] = Counter()
+    strange = {phrase.example for phrase in _of_strangers()}
     folds = {phrase.example: crc32(phrase.example.encode()) % _FOLDS for phrase in given}
     for fold in range(_FOLDS):
         kept = [phrase for phrase in given if folds[phrase.example] != fold]
@@ -180,9 +227,14 @@ def share_of_held_out(given: Sequence[Phrase]) -> tuple[float, float]:
             at = [0, *(place[idea] for idea in phrase.said if idea in place)]
             scores = found.weights[at].sum(0) - 1e3 * (is_asked(phrase.said) & found.acts)
             order = [found.lines[int(line)] for line in np.argsort(-scores)[:_NEAR]]
-            first += order[0] == phrase.line
-            near += phrase.line in order
-    return first / len(given), near / len(given)
+            for name in ("phrases", *(["of strangers"] * (phrase.example in strange))):
+                counts[name, 0] += 1
+                counts[name, 1] += order[0] == phrase.line
+                counts[name, _NEAR] += phrase.line in order
+    for name in ("phrases", "of strangers"):
+        whole = counts[name, 0]
+        first, near = counts[name, 1] / whole, counts[name, _NEAR] / whole
+        yield f"{whole} {name}: {first:.1%} first, {near:.1%} among the first {_NEAR}"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -190,8 +242,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--held-out", action="store_true", help="measure, and write nothing")
     given = [*phrases()]
     if parser.parse_args(arguments).held_out:
-        first, near = share_of_held_out(given)
-        print(f"{first:.1%} first, {near:.1%} among the first {_NEAR}, of {len(given)} phrases")
+        print(*shares_of_held_out(given), sep="\n")
         return
     found = fitted(given)
     WEIGHTS.write_text(written(found), "utf-8")

@@ -100,6 +100,12 @@ def _desk(wallet: str, selected: int, alerts: tuple[tuple[str, int], ...]) -> Ph
 
 
 DESK = _desk(_WALLET, 30, (("1", 30), ("2", 36), ("3", 38), ("4", 26), ("5", 27)))
+STRANGERS_DESK = _desk(
+    f"{_WALLET}28 WETH/USDC 0.05% in_range 7000 20 10 3100\n"
+    "32 WBTC/WETH 0.05% in_range 7000 20 10 30.65",
+    28,
+    (("1", 30), ("2", 36), ("3", 38), ("4", 26), ("5", 28)),
+)
 PROVIDERS_DESK = _desk(_PROVIDERS_WALLET, 28, (("3", 38), ("4", 26), ("5", 38)))
 
 

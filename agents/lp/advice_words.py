@@ -243,8 +243,8 @@ def _not_moved(name: str, move: MoveAdvice) -> Statement:
         paid = (claim(name, Relation.PAID, edge),)
         return Statement(f"{line}: {covered_words(edge)}", paid)
     if reason is AdviceReason.GAIN_UNDER_COST and move.gain is not None:
-        told = f"in the {hours(move.hours)} that count it gains {usd(move.gain)} after its cost"
-        return Statement(f"{told} of {usd(move.cost)}, and must gain clearly more than that cost")
+        gained = f"its gain of {usd(move.gain)} in {hours(move.hours)} is under twice its cost"
+        return Statement(f"{gained} of {usd(move.cost)}")
     if reason is AdviceReason.WORSE_THAN_EXIT:
         return Statement("closing costs less than that would lose")
     return Statement(short_reason(reason))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
-from tools.mutants.changes import MODULE, Block, Change, changes_of
-from tools.mutants.equivalents import FILE, entry_for, read_equivalents
+from tools.mutants.changes import Block, Change, changes_of
+from tools.mutants.equivalents import FILE, read_equivalents
 from tools.mutants.expressions import enums_of
-from tools.mutants.judging import _importers
-from tools.mutants.places import AREAS, ROOT, changed_files, list_test_files
-from tools.mutants.probes import name_of, with_probes
-from tools.mutants.reach import RecordedTest, covering_tests
-from tools.mutants.running import NO_END, Copy
-from tools.mutants.sampling import every_change, sample
+from tools.mutants.places import ROOT, list_test_files
+from tools.mutants.reach import RecordedTest
+from tools.mutants.running import Copy
+from tools.mutants.sampling import every_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,17 +103,6 @@ def test_what_is_no_logic_is_left_alone(line: str) -> None:
     assert _shown(line) == set()
 
 
-def test_a_changed_file_is_a_file_with_that_change_alone() -> None:
-    source = (
-        "def one(a):\n    # why\n    if a:\n        return 1\n    elif a > 2:\n        return 3\n"
-    )
-
-    for change in _changes(source):
-        lines = ast.unparse(ast.parse(change.applied(source))).splitlines()
-        pairs = zip(lines, ast.unparse(ast.parse(source)).splitlines(), strict=True)
-        assert sum(one != other for one, other in pairs) == 1, change
-
-
 def test_a_planted_hole_survives_until_a_test_is_written(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text(LIMIT, "utf-8")
     (tmp_path / "test_planted.py").write_text(HOLED, "utf-8")
@@ -141,81 +126,15 @@ def test_a_planted_hole_survives_until_a_test_is_written(tmp_path: Path) -> None
     assert (tmp_path / "planted.py").read_text("utf-8") == LIMIT
 
 
-def test_tests_that_cannot_even_be_imported_notice_too(tmp_path: Path) -> None:
-    (tmp_path / "planted.py").write_text(LIMIT, "utf-8")
-    (tmp_path / "test_planted.py").write_text(HOLED + "\n\nassert allowed(100)\n", "utf-8")
-    [hole] = [one for one in _changes(LIMIT) if one.after == "return amount < LIMIT"]
-
-    assert Copy(tmp_path).judge(hole, _runs(["test_much_is_refused"])).by is not None
-
-
 def _runs(names: Sequence[str]) -> list[RecordedTest]:
     return [
         RecordedTest(f"test_planted.py::{name}", 0.1, True, False, frozenset()) for name in names
     ]
 
 
-def test_probes_tell_which_block_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = tmp_path / "log"
-    monkeypatch.setenv("MUTANTS_LOG", str(log))
-    space: dict[str, object] = {}
-    exec(with_probes("planted.py", LIMIT), space)
-    assert not log.exists()
-
-    allowed = space["allowed"]
-    assert callable(allowed)
-    assert allowed(1)
-    assert log.read_text("utf-8").split() == ["planted.py:allowed:0"]
-    with pytest.raises(ValueError, match="0"):
-        allowed(0)
-    assert log.read_text("utf-8").split()[1:] == ["planted.py:allowed:1"]
-
-
-def test_only_passing_tests_that_run_the_line_are_asked_those_made_for_it_first() -> None:
-    inside = next(one for one in _changes(LIMIT) if one.block.scope != MODULE)
-    outside = next(one for one in _changes(LIMIT) if one.block.scope == MODULE)
-    here, elsewhere = (name_of("planted.py", inside.block), "planted.py:other:0")
-    user = "user.py:pay:0"
-    runs = [
-        RecordedTest("t::chain", 0.1, True, True, frozenset({here})),
-        RecordedTest("t::slow", 2.0, True, False, frozenset({here})),
-        RecordedTest("t::quick", 0.5, True, False, frozenset({here})),
-        RecordedTest("t::broken", 0.0, False, False, frozenset({here})),
-        RecordedTest("t::elsewhere", 0.0, True, False, frozenset({elsewhere})),
-        RecordedTest("t::user", 3.0, True, False, frozenset({user})),
-        RecordedTest("t::before", 1.0, True, False, frozenset({"planted.py:allowed:*"})),
-        RecordedTest("made_for::reads", 4.0, True, False, frozenset()),
-        RecordedTest("made_for::runs", 5.0, True, False, frozenset({here})),
-    ]
-
-    def asked(change: Change, importers: dict[str, set[str]]) -> list[str]:
-        return [run.name.split("::")[1] for run in covering_tests(change, runs, importers)]
-
-    assert asked(inside, {}) == ["quick", "before", "slow", "runs", "chain"]
-    importers = {"planted.py": {"user.py", "made_for"}}
-    assert asked(inside, importers) == ["runs", "quick", "before", "slow", "chain"]
-    found = asked(outside, importers)
-    assert found == ["reads", "runs", "elsewhere", "quick", "before", "slow", "user", "chain"]
-
-
 @pytest.fixture(scope="module")
 def changes() -> dict[str, list[Change]]:
     return every_change(ROOT)
-
-
-def test_a_sample_is_the_same_for_the_same_seed_and_even_over_the_areas(
-    changes: dict[str, list[Change]],
-) -> None:
-    areas = changed_files(ROOT)
-
-    one, again, other = (sample(changes, seed, 10 * len(AREAS)) for seed in (1, 1, 2))
-
-    assert set(changes) == set(AREAS)
-    assert [each.name for each in one] == [each.name for each in again]
-    assert {each.name for each in one} != {each.name for each in other}
-    assert {area: sum(areas[each.path] == area for each in one) for area in AREAS} == dict.fromkeys(
-        AREAS, 10
-    )
 
 
 def test_every_equivalent_is_a_change_that_can_still_be_made(
@@ -229,50 +148,8 @@ def test_every_equivalent_is_a_change_that_can_still_be_made(
     assert all(reasons.values())
 
 
-def test_an_entry_reads_back_as_the_change_it_names(tmp_path: Path) -> None:
-    source = "def one(a):\n    return a < 'it\\'s \"so\"'\n"
-    file = tmp_path / "equivalents.toml"
-    for change in _changes(source):
-        file.write_text(entry_for(change), "utf-8")
-
-        assert list(read_equivalents(file)) == [change.name]
-
-
 def test_the_tests_that_must_notice_are_there() -> None:
     found = list_test_files(ROOT)
 
     assert "tests/chain/execution/test_policy.py" in found
     assert all((ROOT / path).exists() for path in found)
-
-
-def test_a_try_is_endless_only_by_what_its_tests_take_unchanged_in_the_same_run(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "planted.py").write_text(LIMIT, "utf-8")
-    (tmp_path / "test_planted.py").write_text(HOLED, "utf-8")
-    [hole] = [one for one in _changes(LIMIT) if one.after == "return amount < LIMIT"]
-    learnt_elsewhere = [replace(one, seconds=-100.0) for one in _runs(["test_much_is_refused"])]
-
-    assert Copy(tmp_path).first_failure(learnt_elsewhere) == NO_END
-    assert Copy(tmp_path).judge(hole, learnt_elsewhere).by is None
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from zuno_tui.gate.limits import gate_limits",
-        "from zuno_tui.gate import limits",
-        "from zuno_tui.gate import limits as limiting",
-    ],
-)
-def test_a_test_is_made_for_a_file_however_it_imports_it(tmp_path: Path, line: str) -> None:
-    for name, text in (
-        ("zuno_tui/gate/limits.py", "A = 1\n"),
-        ("tests/zuno_tui/gate/test_limits.py", line + "\n"),
-        ("tests/zuno_tui/gate/test_other.py", "from zuno_tui.gate import drift\n"),
-    ):
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    found = _importers(tmp_path)["zuno_tui/gate/limits.py"]
-    assert found == {"tests/zuno_tui/gate/test_limits.py"}

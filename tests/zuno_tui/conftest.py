@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
+from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
+from tests.chain.moves import Moves
 from tests.fork_server import fork_server
 from tests.virtual_time import VirtualLoop
 from tests.zuno_tui.drawing_on_demand import drawn_when_looked_at
@@ -83,3 +86,12 @@ def zuno(tmp_path: Path) -> CommandLine:
 @pytest.fixture
 def on_devnet(devnet: DevnetReady) -> tuple[str, ...]:
     return ("--network", "devnet", "--rpc", devnet.url)
+
+
+@pytest.fixture
+def moves(devnet: DevnetReady) -> Iterator[Moves]:
+    """What people do on the embedded chain, undone when the test is over."""
+    with httpx2.Client(verify=False) as http:
+        made = Moves(http, devnet.url, network_named("devnet"))
+        with made.undone():
+            yield made

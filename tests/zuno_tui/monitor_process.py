@@ -82,10 +82,6 @@ class MonitorProcess:
     def told(self) -> str:
         return f"{self.lines[-5:]} {''.join(self.words[-20:])}"
 
-    def resident_bytes(self) -> int:
-        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGESIZE")
-
     def _read_lines(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:

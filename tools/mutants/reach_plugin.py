@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CHAINS = {"devnet", "demo_week", "ready"}
+CHAINS = {"devnet", "ready"}
 """Fixtures that start an embedded chain in a process of its own."""
 
 

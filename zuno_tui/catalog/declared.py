@@ -1,6 +1,7 @@
 """A command line filled from what a sentence names, by what the command itself declares to take."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -21,8 +22,9 @@ from zuno_tui.prompt.slots import Sentence, common_symbol, symbol_of
 from zuno_tui.prompt.words import find_ideas, grammar, is_plain, plain, spelled_words, stem
 
 _FILE = re.compile(
-    r"(?:req_\w+|[./~]\S*/?\S+|[\w-]+\.(?:jsonl?|csv(?:\.gz)?|png|toml|txt))", re.ASCII
+    r"(?:req_\w+|[./~]\S*/?\S+|[\w-]+/|[\w-]+\.(?:jsonl?|csv(?:\.gz)?|png|toml|txt))", re.ASCII
 )
+_CODE = re.compile(r"[a-z]+[0-9][a-z0-9]{2,}", re.ASCII | re.IGNORECASE)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|\S+\.eth", re.ASCII)
 _RARE = 3
 """A word that so few commands have says by itself which of them is meant."""
@@ -90,6 +92,9 @@ class _LineFiller:
         self._told = self._ideas - own - frozenset(grammar().joining.split())
         self._symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
         self._numbers = [*(token.text for token in sentence.numbers), *sentence.dollars]
+        if not any("ID" in (each.metavar or "") for each in flat(command.intent.arguments)):
+            # `multisig #2`: no position's.
+            self._numbers += map(position_name, sentence.ids)
         self._unread = [place for place, word in enumerate(sentence.words) if _is_name(word)]
 
     def words(self) -> Sequence[str]:
@@ -241,6 +246,7 @@ class _LineFiller:
             return FILLERS["alert"]("alerts", sentence, context)
         name = self._command.name
         if argument.metavar == "ID|PHRASE" and sentence.amounts and not sentence.ids:
+            self._numbers = []
             return FILLERS["create"](name, sentence, context)
         if argument.value_name in self._command.intent.defaults():
             meant = positions_meant(sentence, context)
@@ -294,11 +300,26 @@ class _LineFiller:
         return [*(named or self._sentence.names or led)][:count]
 
     def _file(self, _argument: Argument) -> Sequence[str]:
-        return [word for word in self._typed if _FILE.fullmatch(word)][:1]
+        bare = (word.rstrip(",;:!?") for word in self._typed)
+        return [word for word in bare if _FILE.fullmatch(word)][:1]
+
+    def _code(self, _argument: Argument) -> Sequence[str]:
+        bare = (word.strip(".,;:!?") for word in self._typed)
+        return [word for word in bare if _CODE.fullmatch(word)][:1]
+
+    def _phrase(self, _argument: Argument) -> Sequence[str]:
+        words = self._sentence.words
+        marks = [place for place, word in enumerate(words) if word == '"']
+        quoted = words[marks[0] + 1 : marks[-1]] if marks else ()
+        return [shlex.quote(" ".join(quoted))] if quoted else []
 
     def _clock(self, _argument: Argument) -> Sequence[str]:
         clock = clock_of(self._sentence)
         return [clock] if clock else []
+
+    def _where(self, _argument: Argument) -> Sequence[str]:
+        where = FILLERS["where"](self._command.name, self._sentence, self._context)
+        return [each.partition(" --")[0] for each in where]
 
     def _days(self, _argument: Argument) -> Sequence[str]:
         return list(self._sentence.days[:1])
@@ -325,6 +346,9 @@ _KINDS: dict[str, Callable[[_LineFiller, Argument], Sequence[str]]] = {
     **dict.fromkeys(("FILE", "PATH", "DIR", "RECORD"), _LineFiller._file),
     **dict.fromkeys(("DAY", "DATE"), _LineFiller._days),
     "WHEN": _LineFiller._clock,
+    "CODE": _LineFiller._code,
+    "PHRASE": _LineFiller._phrase,
+    "WHERE": _LineFiller._where,
     "TO": _LineFiller._into,
     "N": _LineFiller._count,
 }

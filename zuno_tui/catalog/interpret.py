@@ -53,8 +53,10 @@ _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.
 _ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
-_CLEAR, _CLEAR_ACT, _WORTH_ASKING, _LEAST, _LEAST_ASKED = 50, 60, 5, 25, 8
+_CLEAR, _CLEAR_ACT, _WORTH_ASKING, _LEAST, _LEAST_ASKED = 50, 60, 5, 25, 6
 """From which share on a line is meant, what is asked about beside it, and what says nothing."""
+_LONGEST_COMMAND = 7
+"""Words of a line that is meant as a command; more are a sentence that begins like one."""
 _WHICH = "Did you mean one of these?"
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
 
@@ -114,7 +116,7 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     words = words_of(text)
     if (refused := _refused(text, words, commands)) is not None:
         return Interpretation(misunderstood=refused)
-    by_verb = read_line(words, context, commands)
+    by_verb = _as_its_own(read_line(words, context, commands), words, commands)
     sentence = read_sentence(text, context)
     if not isinstance(by_verb, Misunderstood):
         exact = _from_to(by_verb, text) or _exact(by_verb, words, sentence, context, commands)
@@ -126,7 +128,14 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     if isinstance(by_verb, Misunderstood) and by_verb.understood:
         wrong = found.misunderstood
         same = wrong is not None and f"{wrong.understood} ".startswith(f"{by_verb.understood} ")
-        if same or _drops_words(by_verb, found, words, commands):
+        choices = found.lines if found.question else ()
+        elsewhere = wrong is not None or (
+            choices and not any(line.startswith(by_verb.understood) for line in choices)
+        )
+        verb = commands.verb_named(by_verb.understood)
+        named = words[0].lower() == by_verb.understood or (verb is not None and _only_fills(verb))
+        lacks = by_verb.missing and named and elsewhere and not found.intents
+        if same or lacks or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
     return found
 
@@ -173,7 +182,11 @@ def _likeliest(
         return near[0].found
     if first.share >= clear or not near:
         return first.found
-    return _asked_which([first, *near], sentence) or first.found
+    if first.found.runs and first.is_whole and not any(other.acts for other in near):
+        # The best of looks is shown: it does nothing, and says what it shows.
+        return first.found
+    told = near[0].found if first.share == _LEAST and not first.found.intents else first.found
+    return _asked_which([first, *near], sentence) or told
 
 
 def _asked_which(likely: Sequence[_Likely], sentence: Sentence) -> Interpretation | None:
@@ -220,7 +233,11 @@ def _drops_words(
     Sentences in other words hold many that say nothing; behind a command's name each is meant.
     """
     verb = commands.verb_named(by_verb.understood)
-    if verb is None or not " ".join(words).lower().startswith(f"{verb.name} "):
+    if (
+        len(words) > _LONGEST_COMMAND
+        or verb is None
+        or not " ".join(words).lower().startswith(f"{verb.name} ")
+    ):
         return False
     filled = " ".join((*found.lines, found.question or "")).lower()
     left = (token.text for word in by_verb.unread for token in tokens_of(word))
@@ -271,13 +288,26 @@ def _read_whole(
         return for_shell(line)
     flagged = any(word.startswith("--") for word in words)
     whole = commands.paths()[path].intent.from_words(words[count:]) if flagged and count else None
-    typed = whole or read_line(words, context, commands)
+    typed = whole or _as_its_own(read_line(words, context, commands), words, commands)
     if path == ("setting",) and isinstance(typed, Misunderstood):
         return for_shell(line)
     if not isinstance(typed, Misunderstood) or not words[count:] or not count:
         return typed
     whole = commands.paths()[path].intent.from_words(words[count:])
     return typed if whole is None or not may_look(whole, commands) else whole
+
+
+def _as_its_own(
+    read: Intent | Misunderstood, words: tuple[str, ...], commands: CommandRegistry
+) -> Intent | Misunderstood:
+    """`order export 1 one.json` by the command of that name, and not as words of another."""
+    command = commands.paths().get(words[:2])
+    if command is None or isinstance(read, Misunderstood) or len(words) <= len(read.command):
+        return read
+    other = len(read.command) == len(words[:2]) and read.command[1:] != words[1:2]
+    if not other or read.command[0] != words[0]:
+        return read
+    return command.intent.from_words(words[2:]) or read
 
 
 def _interpreted(

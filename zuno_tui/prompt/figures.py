@@ -80,7 +80,7 @@ def is_turned(sentence: Sentence) -> bool:
 
 def _turned(words: Sequence[str]) -> bool:
     """`get me 0.5 eth from my weth`: what is named first comes out."""
-    return bool({"from", "using", "need", "have"} & set(words)) and "into" not in words
+    return bool({"from", "using", "need", "have"} & set(words)) and {"into", "as"}.isdisjoint(words)
 
 
 def edges(price: Fraction, around: Width) -> tuple[str, str]:

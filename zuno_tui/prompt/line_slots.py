@@ -18,6 +18,7 @@ from zuno_tui.prompt.slots import (
     Amount,
     Sentence,
     common_symbol,
+    is_spoken_here,
     names_symbol,
     symbol_of,
 )
@@ -97,6 +98,8 @@ def _is_bought(symbol: str, sentence: Sentence) -> bool:
     """Whether the amount is of what is to come in: `i want 500 usdc for my weth`."""
     if sentence.has("buy"):
         return sentence.symbols[0] == symbol
+    if sentence.symbols[0] != symbol and _is_paid_with(sentence):
+        return False
     if sentence.symbols[0] != symbol:
         return not _is_led(sentence.symbols[0], sentence)
     if sentence.has("sell"):
@@ -104,6 +107,13 @@ def _is_bought(symbol: str, sentence: Sentence) -> bool:
         named = (symbol_of(word) for word in sentence.words[at + 1 : at + 2])
         return any(known is not None and known != symbol for known in named)
     return not sentence.has("swap", "close", "add") and sentence.has("take", "want", "out")
+
+
+def _is_paid_with(sentence: Sentence) -> bool:
+    """`buy weth with 3000 usdc`: the amount is what is given."""
+    led = zip(sentence.words, sentence.tokens[1:], strict=False)
+    paid = {"with", "using"} | (set() if sentence.has("swap", "sell") else {"for"})
+    return any(word in paid and token.number is not None for word, token in led)
 
 
 _INTO = frozenset(("for", "into", "to"))
@@ -571,10 +581,18 @@ def _seconds(sentence: Sentence) -> int:
 _OPTIONS = frozenset(("option", "candidate", "alternative"))
 
 
+_LETTERED = re.compile(r"\b(?:option|candidate|alternative|variant|version) ([a-f0-9])\b")
+
+
 def _candidate(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     named = [known for known in context.candidates if known.lower() in sentence.words]
     if len(named) == 1:
         return named
+    lettered = _LETTERED.findall(" ".join(sentence.words))
+    if lettered and not context.candidates:
+        return [lettered[0].upper()]
+    if verb == "approve" and not (named or lettered or sentence.numbers):
+        return ("",)
     lines = [f"{verb} {known}" for known in context.candidates]
     raise UnclearSlotError(f"{verb.capitalize()} which option?", lines)
 
@@ -598,6 +616,8 @@ def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
     if len(levels) != 1:
         if sentence.has("rises") and "doubles" in sentence.words:
             return ("100",)
+        if sentence.has("falls") and not {"halves", "halved"}.isdisjoint(sentence.words):
+            return ("-50",)
         raise UnclearSlotError("By how many percent, or to which price? Like: what-if ETH -10")
     sign = sentence.numbers[0].sign if sentence.numbers else ""
     if Fraction(levels[0]) < _WHOLE and (sign or sentence.has("falls", "rises")):
@@ -666,6 +686,15 @@ def unit_of(sentence: Sentence) -> str | None:
     return "eth" if sentence.symbols == ("ETH",) else None
 
 
+def _name(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """What is called so, else the last word that nothing reads."""
+    unread = [word for word in sentence.words if word[0].isalpha() and not is_spoken_here(word)]
+    named = sentence.names[:1] or unread[-1:]
+    if not named:
+        raise UnclearSlotError("Which wallet? Like: wallet use cold")
+    return named
+
+
 FILLERS: dict[str, Filler] = {
     "alert": _alert,
     "amount": amount_slot,
@@ -680,7 +709,7 @@ FILLERS: dict[str, Filler] = {
     "ids": lambda _verb, sentence, _context: (
         " ".join((*map(position_name, sentence.ids), *_whole_numbers(sentence))),
     ),
-    "name": lambda _verb, sentence, _context: sentence.names[:1],
+    "name": _name,
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "kept": _kept,
     "number": number_slot,
@@ -705,6 +734,6 @@ FILLERS: dict[str, Filler] = {
     "unit": lambda _verb, sentence, _context: (unit_of(sentence) or "",),
     "verb": _help_verb,
     "whole": lambda _verb, sentence, _context: (
-        next((token.text for token in sentence.numbers if token.is_whole), ""),
+        next(iter((*_whole_numbers(sentence), *map(position_name, sentence.ids))), ""),
     ),
 }

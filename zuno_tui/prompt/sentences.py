@@ -19,7 +19,7 @@ from zuno_tui.prompt.ranking import LineRow, line_rows, ranked_rows, says_for
 from zuno_tui.prompt.slots import Sentence, is_look, sentence_of, symbol_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unread_words, unused_of
-from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, is_plain, stem
+from zuno_tui.prompt.words import Idea, SentenceToken, grammar, stem
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
@@ -120,7 +120,7 @@ def _of_rows(
         try:
             meaning = _of_row(row, said, sentence, context, fill)
             meaning = _with_all_meant(meaning, row, sentence)
-            meaning = _with_all_used(meaning, sentence, context)
+            meaning = _with_all_used(meaning, sentence, context, told=_is_told(row))
         except NotReadYetError:
             if place == 0:
                 raise
@@ -173,7 +173,14 @@ def span_question(sentence: Sentence, context: PhraseContext) -> PhraseQuestion 
     return None
 
 
-def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext) -> Meaning:
+def _is_told(row: LineRow) -> bool:
+    """`monitor`: neither act nor look, it is typed in a shell."""
+    return not (row.acts or row.is_conditional or is_look(row.verb))
+
+
+def _with_all_used(
+    meaning: Meaning, sentence: Sentence, context: PhraseContext, *, told: bool = False
+) -> Meaning:
     """A line that leaves out what carries a value is a question about it."""
     if meaning == PlainAnswer(NOTHING_DONE):
         ids = set(map(position_label, sentence.ids))
@@ -182,7 +189,7 @@ def _with_all_used(meaning: Meaning, sentence: Sentence, context: PhraseContext)
     if not isinstance(meaning, Lines):
         return meaning
     verbs = {_verb_of(line) for line in meaning.lines}
-    acts = not all(map(is_look, verbs)) or (verbs == {"recommend"} and _is_wish(sentence))
+    acts = not (told or all(map(is_look, verbs))) or (verbs == {"recommend"} and _is_wish(sentence))
     left = unused_of(sentence, meaning.lines, context)
     if acts:
         said = " ".join(meaning.lines)
@@ -257,12 +264,14 @@ def _of_row(
     row: LineRow, said: frozenset[str], sentence: Sentence, context: PhraseContext, fill: Fill
 ) -> Meaning:
     if row.is_answered:
-        text, plainly = row.line[2:], row.line[0] == "=" and not _has_figures(sentence)
+        text, plainly = row.line[2:], row.line[0] == "="
+        # A question names the values that an answer would pass over.
+        plainly = plainly and not unused_of(sentence, (text,), context, asked=True)
         return PlainAnswer(text) if plainly or text == NOTHING_DONE else PhraseQuestion(text)
     held_back = _held_back(row, sentence, said)
     wished = held_back == _not_later(sentence) and _is_wish(sentence)
     if held_back is not None and not wished:
-        return held_back
+        return _or_at_once(held_back, row, sentence, fill)
     try:
         if "{" in row.line:
             lines = filled_row(row.line, sentence, context)
@@ -274,10 +283,15 @@ def _of_row(
     return Lines(lines) if offer is None else PhraseQuestion(offer.text, offer.choices)
 
 
-def _has_figures(sentence: Sentence) -> bool:
-    """Values that an answer would pass over, and a question names."""
-    figures = sentence.numbers, sentence.amounts, sentence.percents, sentence.dollars
-    return any(figures) or sentence.fee is not None or bool(sentence.described)
+def _or_at_once(held_back: Meaning, row: LineRow, sentence: Sentence, fill: Fill) -> Meaning:
+    """What is about the whole desk may be meant all the same: it is asked about."""
+    if "{" in row.line or (held_back == PlainAnswer(NOTHING_DONE) and sentence.has("not")):
+        return held_back
+    try:
+        line = fill(row.line, sentence)
+    except UnclearSlotError as unclear:
+        return PhraseQuestion(unclear.question, unclear.choices)
+    return PhraseQuestion(f"Now: `{line}`?", (line,))
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
@@ -291,7 +305,8 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if not row.acts and (verb != "recommend" or "?" in ideas):
         return None
     if _says_no(row):
-        return None
+        # To deny one thing may be to wish for another, which is asked about.
+        return PhraseQuestion(NOT_WHILE) if "not" in ideas and "{" not in row.line else None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     denied = _denied(row, sentence, ideas)
@@ -303,7 +318,12 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
 
 def _says_no(row: LineRow) -> bool:
     """`orders stop` is how `do not execute my orders` is said."""
-    return row.line in ("orders stop", "unhedge {hedged}{part}", "trade watch off")
+    return row.line in (
+        "orders stop",
+        "unhedge {hedged}{part}",
+        "trade watch off",
+        "watch-ids {ids}",
+    )
 
 
 def _not_later(sentence: Sentence) -> PhraseQuestion:
@@ -334,11 +354,17 @@ def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
 
 def _asks_for_several(sentence: Sentence, ideas: frozenset[str], verb: str) -> bool:
     """Two orders in one, or several positions of which some are left out."""
-    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend", "safe execute"):
+    sent = ideas & {"apply", "approve"} and verb not in ("approve", "recommend")
+    if sent and _about_positions(verb):
         return True
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     some_denied = len(sentence.ids) > 1 and (_is_denied(sentence, ideas) or left_out)
     return some_denied or _is_several(sentence)
+
+
+@cache
+def _about_positions(verb: str) -> bool:
+    return any("{" in row.line for row in line_rows() if row.verb == verb)
 
 
 _CALLS_OFF = frozenset(("stop", "cancel", "abort", "undo", "quit", "halt", "don't"))
@@ -367,6 +393,11 @@ def filled_row(line: str, sentence: Sentence, context: PhraseContext) -> tuple[s
     """One line for each position that is meant, where the row is about each."""
     lines = [line]
     for name in _SLOT.findall(line):
+        if name == "each" and line.startswith("hedge ") and sentence.has("all"):
+            meant = positions_meant(sentence, context)
+            if meant.sure and not meant.described:
+                lines = [line.replace("{each}", "all")]
+                continue
         values = FILLERS[name](line.split(maxsplit=1)[0], sentence, context)
         lines = [each.replace(f"{{{name}}}", value) for each in lines for value in values]
     plain = (" ".join(each.split()) for each in lines[:_MOST_LINES])
@@ -407,6 +438,9 @@ def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
         "#term": named_term(sentence) is not None,
         "#theme": theme_of(sentence.words) is not None,
         "#unit": unit_of(sentence) is not None,
+        "#file": _names_file(sentence.words),
+        "#code": _names_code(sentence.words),
+        "#quoted": '"' in sentence.words,
         "#into_weth": is_wrapping(sentence) == "WETH",
         "#into_eth": is_wrapping(sentence) == "ETH",
     }
@@ -420,7 +454,7 @@ def said_of(sentence: Sentence, context: PhraseContext) -> frozenset[str]:
     }
     flagged = {name for name, holds in flags.items() if holds}
     head = {f"@{word}" for word in words[:1] if word in _heads()}
-    return frozenset(named | flagged | head | {*_unread_stems(words)})
+    return frozenset(named | flagged | head | {*_stems(words)})
 
 
 @cache
@@ -437,12 +471,33 @@ def _is_level(sentence: Sentence) -> bool:
     return bool(sentence.numbers or sentence.dollars) and sentence.has(*_SIDES)
 
 
-def _unread_stems(words: Sequence[str]) -> Iterator[str]:
-    """Words that stand for no idea, by their stem."""
+def _stems(words: Sequence[str]) -> Iterator[str]:
+    """What each word says by itself, besides the ideas it stands for."""
     for word in words:
-        known = find_ideas((word,)) or is_plain(word) or symbol_of(word)
-        if word.isalpha() and len(word) > 1 and not known:
+        if word.isalpha() and len(word) > 1 and symbol_of(word) is None:
             yield f"~{stem(word)}"
+
+
+_ENDINGS = frozenset(("json", "jsonl", "csv", "png", "toml", "txt"))
+_SHORTEST_CODE = 5
+
+
+def _names_file(words: Sequence[str]) -> bool:
+    """`orders.json`, `~/nodes`, `/tmp/orders`."""
+    beside = zip(("", *words), words, strict=False)
+    return any(
+        (before == "." and word in _ENDINGS) or (before in ("", "/", "~", ".") and word == "/")
+        for before, word in beside
+    )
+
+
+def _names_code(words: Sequence[str]) -> bool:
+    """`zn1abc`: letters and digits that are no coin's and no number's."""
+    return any(
+        len(word) >= _SHORTEST_CODE and word.isalnum() and not word.isalpha() and word[0].isalpha()
+        for word in words
+        if symbol_of(word) is None
+    )
 
 
 def _goes_on(words: Sequence[str], idea: Idea) -> bool:

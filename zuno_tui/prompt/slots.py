@@ -32,11 +32,14 @@ ALIASES = {
     **dict.fromkeys(("BTC", "BITCOIN"), ("BTC", "WBTC", "CBBTC", "TBTC")),
     "TETHER": ("USDT",),
     "CIRCLE": ("USDC",),
+    **dict.fromkeys(("SOL", "SOLANA"), ("SOL",)),
+    "CHAINLINK": ("LINK",),
 }
 """What people call a token by, and what they may mean."""
 STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "USDS", "GHO"))
 """Tokens that follow a currency."""
 _COMMON_NAMES = {"BITCOIN": "BTC", "TETHER": "USDT", "CIRCLE": "USDC"}
+_COMMON_NAMES |= {"SOLANA": "SOL", "CHAINLINK": "LINK"}
 _COMMON_NAMES |= dict.fromkeys(("ETHER", "ETHEREUM"), "ETH")
 DOLLARS = frozenset(("dollar", "dollars", "usd", "bucks", "cash", "stables"))
 _PARTS = {"half": 50, "halve": 50, "third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
@@ -221,7 +224,8 @@ class _SlotReader:
                     self._time(span, f"a {token.text}")
                 if symbol is not None:
                     self.symbols.append(symbol)
-                    self.described.append(symbol)
+                    # `as eth`: what is paid out, and no position.
+                    self.described += [symbol] * (self._word(-1) != "as")
                 self._at += 1
 
     def _word(self, ahead: int) -> str:
@@ -270,7 +274,10 @@ class _SlotReader:
         elif follows in ("bps", "bp", "bips"):
             value = value * Fraction(1, 100)
             is_fee = value in _FEE_TIERS
-        elif value in _FEE_TIERS and self.described and follows in _FEE_WORDS:
+        elif value in _FEE_TIERS and (
+            (self.described and follows in _FEE_WORDS)
+            or (follows, self._word(2)) == ("fee", "tier")
+        ):
             # `my weth/usdc 0.3 one`
             self._fee(value)
             self._at += 1
@@ -338,7 +345,11 @@ class _SlotReader:
         while self._word(ahead) in _BETWEEN_AMOUNT:
             ahead += 1
         symbol = symbol_of(self._word(ahead))
-        if self._word(1) in DOLLARS or token.dollars:
+        worth = 2 + (self._word(2) in _BETWEEN_AMOUNT)
+        if self._word(1) in DOLLARS and symbol_of(self._word(worth)) in STABLE:
+            # `100 dollars of usdc`
+            ahead, symbol = worth, symbol_of(self._word(worth))
+        elif self._word(1) in DOLLARS or token.dollars:
             self.dollars.append(token.text)
             self._at += 1 + (self._word(1) in DOLLARS)
             return True
@@ -429,7 +440,7 @@ def names_symbol(word: str, symbol: str) -> bool:
 @cache
 def symbols_anywhere() -> frozenset[str]:
     known = (symbol.upper() for network in all_networks() for symbol in known_symbols(network))
-    return frozenset((*known, *ALIASES)) - {"LINK", "OP"}
+    return frozenset((*known, *ALIASES)) - {"OP"}
 
 
 def is_spoken_here(word: str) -> bool:

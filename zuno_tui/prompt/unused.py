@@ -12,7 +12,15 @@ from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
-from zuno_tui.prompt.slots import DOLLARS, Percent, Sentence, is_look, is_spoken_here, names_symbol
+from zuno_tui.prompt.slots import (
+    DOLLARS,
+    Percent,
+    Sentence,
+    is_look,
+    is_spoken_here,
+    names_symbol,
+    symbol_of,
+)
 from zuno_tui.prompt.words import grammar, plain
 
 _SPAN = r"(?:second|sec|minute|min|hour|hr|day|week|month|year)s?|while|bit|moment"
@@ -27,8 +35,8 @@ _TERSE = 5
 _ROUNDED = 1
 """A third is 33% or 34%."""
 _ENDS = frozenset(("until", "till"))
-_TURNED_INTO = frozenset(("into", "to"))
-_PAID_IN = _TURNED_INTO | frozenset(("in", "as", "for", "give", "get", "receive", "want"))
+_TURNED_INTO = frozenset(("into", "to", "as"))
+_PAID_IN = _TURNED_INTO | frozenset(("in", "for", "give", "get", "receive", "want"))
 _PLAINLY = frozenset(("plain", "raw", "real", "native", "pure", "only"))
 _SPOKEN_SPANS = frozenset(("today", "yesterday", "week", "month", "24h"))
 
@@ -230,7 +238,7 @@ def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
     for place, word in enumerate(words):
         plainly = words[place + 1 : place + 2] and words[place + 1] in _PLAINLY
         behind = words[place + 1 + bool(plainly) : place + 2 + bool(plainly)]
-        coin = behind and (behind[0].upper() in sentence.described or behind[0] in DOLLARS)
+        coin = behind and (symbol_of(behind[0]) in sentence.symbols or behind[0] in DOLLARS)
         # Without a number `in usdc` says which positions are meant.
         into = takes_out and word in (_PAID_IN if sentence.ids else _TURNED_INTO)
         if (word == "only" or into) and coin and behind[0] not in there.words:

@@ -39,6 +39,45 @@ thirteenth fourteenth fifteenth""".split()  # noqa: SIM905
 _SPOKEN_FIGURES = tuple(
     (re.compile(spoken), written)
     for spoken, written in (
+        (r"\bwrapped (?:eth|ether|ethereum)\b", "weth"),
+        (r"\bwrapped (?:btc|bitcoin)\b", "wbtc"),
+        # What is said beside a wish and wishes nothing.
+        (r"\b(?:and|or) (?:so (?:on|forth)|such|the like|all that|whatnot)\b", ""),
+        (
+            r",? ?\bi (?:think|guess|believe|suppose|reckon)\b(?: so)?(?! (?:about|of|it)\b)",
+            "",
+        ),
+        (
+            r"\b(?:just )?(?:for fun|out of curiosity|to be honest|by the way|on earth|the hell)\b",
+            "",
+        ),
+        (r"\bgood (?:morning|evening|afternoon|day)\b,?", ""),
+        (r",? ?\bbefore (?:i|we) [a-z ]*(?=[,.?!]|$)", ""),
+        (r"\b(?:until|till|up to) now\b", "so far"),
+        (r"\bnothing is \w+ing\b", ""),
+        (
+            r"^i(?: am|\b)(?: would)?(?: rather)? ?(?:can(?:no|')t|cannot|not|wont|do not)\b"
+            r"(?![^,.;]*(?:[0-9]|\bsell|\bswap|\btrade|\bclose|\bwant\b))[^,.;]*[,.;](?: so)? ",
+            "",
+        ),
+        (r",? (?:and )?(?:not|no) (?:the )?wrapped(?: \w+)?(?=[,.?!]|$)", ""),
+        (
+            r"\b(?:as|in|into|give(?: me)?|get(?: me)?|want)(?: it)? (?:plain|real|native|raw) "
+            r"(?:eth(?:er)?|coin)\b(?! (?:pool|position|lp|one))(?!.*\bweth)(?<!weth)",
+            "as eth",
+        ),
+        (r"\bgive (?:the )?eth(?:er)? back (?:plain|native)\b", "as eth"),
+        (r"\bover to (?![$0-9])", "to "),
+        (r"\b(?:not|never) (?:\w+ )?more than\b|\bno more than\b", "at most"),
+        (r"\ba (?=(?:hundred|thousand|million)\b)", "one "),
+        (r"\bremain(?:ing)? (?=long|short)", "stay "),
+        (r"\bnew year(?: s eve)?\b", "31 dec"),
+        (r"\b(?:invite|invitation|join|web) links?\b", "invitation"),
+        (r"\b(?:no|nr|num)\.? ?(?=#?[0-9])", "number "),
+        (r"\bonce more\b", "again"),
+        (r"\bnative (?=(?:to|into) weth\b)|\bnative (?:coin|asset|token|form)\b", "eth "),
+        (r",? ?\b(?:at |just )?once(?=[,.!?]|$)", ""),
+        (r"\b(?:every |each )?(?:other week|fortnight)\b", "every 14 days"),
         (r"\bquarter of an hour\b", "15 minutes"),
         (r"\bhalf an hour\b|\bhalf hour\b", "30 minutes"),
         (r"\bhalf a day\b", "12 hours"),
@@ -64,7 +103,11 @@ _CONTRACTIONS = tuple(
         (r"(?<=[a-z])'ve\b", " have"),
         (r"(?<=[a-z])'ll\b", " will"),
         (r"(?<=[a-z])'re\b", " are"),
-        (r"\b(he|she|it|that|what|where|who|there|here|how|when)'s\b", r"\1 is"),
+        (
+            r"\b(he|she|it|that|what|where|who|there|here|how|when|why|(?:no|any|some|every)thing)'s\b",
+            r"\1 is",
+        ),
+        (r"(?<=[a-z]{3})(?<!\blet)'s\b", ""),
     )
 )
 _ANY_POOL = re.compile(
@@ -184,6 +227,9 @@ def _meant_word(word: str) -> str | None:
     # Two slips only in words so long that no other is meant.
     long = (each for each in known if len(each) >= _LONG_VERB and each[0] == word[0])
     near = near or [each for each in long if slips(word, each) <= 2]
+    # A hand seldom slips on both ends of a word: `weeky` is no `weeks`.
+    ends = [each for each in near if each[0] + each[-1] == word[0] + word[-1]]
+    near = ends if len(near) > 1 and len(ends) == 1 else near
     return near[0] if len(near) == 1 and near[0] not in verbs else None
 
 
@@ -191,7 +237,9 @@ def _meant_word(word: str) -> str | None:
 def _topic_words() -> frozenset[str]:
     """Single words of the grammar but verbs, those too that say nothing, and plurals."""
     forms = (form.strip() for written in grammar().words.values() for form in written.split(","))
-    words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS}
+    words = {*forms, *_plain_words(), *_same(), *_PERIOD_WORDS, *_PROFILE_WORDS}
+    # Of forms of several words only those so long that no other is meant.
+    words |= {word for word in _single_words() - _verb_words() if len(word) >= _LONG_VERB}
     return frozenset(word for word in words if len(word) >= _SHORTEST_MENDED - 1 and word.isalpha())
 
 
@@ -222,6 +270,7 @@ def _plain_words() -> frozenset[str]:
 _NAMES = frozenset(("ether", "pounds", "actively"))
 """Words with a meaning of their own that are one slip from another."""
 _PERIOD_WORDS = frozenset(("between", "hours", "weeks", "months", "minutes", "percent", "thousand"))
+_PROFILE_WORDS = frozenset(("conservative", "balanced", "aggressive"))
 _DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 

@@ -177,6 +177,12 @@ _SCROLLING = (
     _key("visit.page-down", "pagedown", "scroll_lines(10)", "", "Ten lines down"),
     _key("visit.page-up", "pageup", "scroll_lines(-10)", "", "Ten lines up"),
 )
+# A replay takes the same keys for its turns, a page that only shows for its pages.
+_READING = (
+    *_SCROLLING,
+    _key("visit.further", "space", "scroll_lines(10)", "", "Ten lines down"),
+    _key("visit.back-up", "b", "scroll_lines(-10)", "", "Ten lines up"),
+)
 DETAIL = (
     _key("position.recommend", "r", "recommend", "recommend", "Ask the agents for a plan"),
     _key("position.collect", "c", "offer('collect')", "collect…", "Put collecting in the prompt"),
@@ -188,7 +194,7 @@ DETAIL = (
     _key("position.copy", "y", "copy_facts", "", "Copy the facts with full addresses (OSC 52)"),
     _key("position.order", "o", "offer('order')", "order…", "Order a close or a collect of it"),
     _key("position.leave", "x", "offer('close')", "close…", "Put closing it in the prompt"),
-    *_SCROLLING,
+    *_READING,
 )
 SUMMING = (
     _key("portfolio.anew", "u", "anew", "read again", "Read every wallet again"),
@@ -244,7 +250,7 @@ TRADING = (
     _key("trade.report", "r", "ask('report')", "report", "Every turn of the debate"),
     _key("trade.status", "s", "ask('status')", "status", "What is held, and what waits"),
     _key("trade.memory", "m", "ask('memory')", "memory", "What closed trades have taught"),
-    *_SCROLLING,
+    *_READING,
 )
 PREFERRING = (
     _key("settings.change", "enter", "choose", "change", "Another value for this setting"),

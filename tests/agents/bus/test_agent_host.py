@@ -1,13 +1,10 @@
-"""Agents outside the desk's process: heard, recorded and replayed like those inside."""
+"""Agents elsewhere: heard, recorded and replayed like those of the desk's own process."""
 
 import asyncio
-import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-
-import pytest
 
 from agents.bus.bus import Bus
 from agents.bus.envelope import CLI, Envelope, FailureCause, FlowFailed, FlowTerms, Kind, Role
@@ -26,34 +23,11 @@ from tests.fakes.jury import (
     Verdict,
     aloud,
 )
-from tests.fakes.jury_agent import READY
-from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
 from tests.fakes.remote_agents import hosted_agents
 from tests.virtual_time import pass_time
 
 NEWS, CHARTS, FLOWS = EXPERTS
 QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=600)
-PATIENT = BusLimits(quiet_seconds=300, deadline_seconds=600)
-
-
-@asynccontextmanager
-async def in_another_process(role: Role, conduct: str) -> AsyncIterator[RemoteAgents]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.fakes.jury_agent", role, conduct),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=MOST_LINE,
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == READY
-    transport = DeskEnd(JURY.registry, {role: process})
-    try:
-        yield RemoteAgents((role,), transport)
-    finally:
-        transport.close()
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
 
 
 async def test_an_agent_that_thinks_longer_than_silence_may_last_is_heard(tmp_path: Path) -> None:
@@ -64,47 +38,6 @@ async def test_an_agent_that_thinks_longer_than_silence_may_last_is_heard(tmp_pa
         limits = BusLimits(quiet_seconds=10, deadline_seconds=600)
         ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
-
-
-@pytest.mark.real_time
-async def test_an_agent_in_another_process_is_heard_and_replays(tmp_path: Path) -> None:
-    async with in_another_process(CHARTS, "think") as remote:
-        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=PATIENT)
-    assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
-    opinions = [body for body in ran.record.messages() if body["kind"] == JuryKind.OPINION]
-    assert opinions[-1]["from"] == CHARTS
-    assert (
-        ran.said_by(CHARTS)
-        == [
-            *("agent_thought", "agent_fact", "model_reply"),
-            *("agent_thought", "opinion", "agent_thought"),
-        ][: len(ran.said_by(CHARTS))]
-    )
-    words = f"{CHARTS} was told {CHARTS} may use 777 tokens"
-    assert words in [turn.thought.text for turn in ran.outcome.transcript if turn.role == CHARTS]
-    reply = ran.record.replies()[CHARTS, 0]
-    assert reply.raw is not None
-    assert words in reply.raw
-    assert {body["kind"] for body in ran.record.messages()}.isdisjoint(
-        (Kind.AGENT_PROSE, Kind.AGENT_WORKING, Kind.FLOW_TERMS, Kind.FLOW_OVER)
-    )
-    await assert_replays(ran)
-
-
-@pytest.mark.parametrize(
-    ("conduct", "limits", "cause"),
-    [("crash", PATIENT, FailureCause.CRASHED), ("die", QUICK, FailureCause.LOST)],
-)
-@pytest.mark.real_time
-async def test_an_agent_that_breaks_in_another_process_ends_the_flow(
-    tmp_path: Path, conduct: str, limits: BusLimits, cause: FailureCause
-) -> None:
-    async with in_another_process(CHARTS, conduct) as remote:
-        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
-    assert ran.outcome.failure is not None
-    assert ran.outcome.failure.cause is cause
-    assert "secret" not in ran.outcome.failure.reason
-    assert ran.record.messages()[-1]["kind"] == Kind.FLOW_FAILED
 
 
 def looking(request_id: str, terms: FlowTerms) -> JuryServices:

@@ -28,7 +28,7 @@ NOW = 1_768_000_000.0
 REQUEST = "req_0123456789abcdef"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Seen:
     """Eyes for what was seen before."""
 
@@ -97,7 +97,10 @@ class Argued:
         return [turn.thought.text for turn in self.ended.transcript if turn.thought.tag == tag]
 
 
-def start_of(context: MarketContext | CreateContext, rounds: int) -> FlowStart | FlowCreateStart:
+def start_of(
+    context: MarketContext | CreateContext, rounds: int = 2
+) -> FlowStart | FlowCreateStart:
+    """The message that begins a debate about it."""
     if isinstance(context, MarketContext):
         return FlowStart(
             token_id=context.position.token_id,

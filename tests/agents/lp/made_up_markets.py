@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-from agents.bus.worker import StageFailedError
 from agents.lp.facts import (
     Capital,
     CreateContext,
@@ -13,18 +12,16 @@ from agents.lp.facts import (
     ObservedPool,
     ObservedPoolFacts,
     ObservedPositionFacts,
-    PastFacts,
     PricePathFacts,
     TokenFacts,
 )
-from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.regime import read_regime
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.protocols.reference import PositionRef, v4_position
+from chain.protocols.reference import v4_position
 
 OWNER = "0x" + "5a" * 20
 COIN, DOLLAR, OTHER_DOLLAR = (f"0x{digit * 40}" for digit in "123")
@@ -43,39 +40,6 @@ def market_context(state: str, profile: RiskProfile = RiskProfile.BALANCED) -> M
 def create_context(order: str, profile: RiskProfile = RiskProfile.BALANCED) -> CreateContext:
     """Capital for one of `WISHES`."""
     return _CAPITALS[order].model_copy(update={"profile": profile})
-
-
-def start_of(
-    context: MarketContext | CreateContext, max_rounds: int = 2
-) -> FlowStart | FlowCreateStart:
-    """The message that begins a debate about it."""
-    if isinstance(context, MarketContext):
-        return FlowStart(
-            token_id=v4_position(TOKEN_ID), profile=context.profile, max_rounds=max_rounds
-        )
-    return FlowCreateStart(
-        goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=max_rounds
-    )
-
-
-class FixedEyes:
-    """Sees one market, whatever is asked for."""
-
-    def __init__(self, context: MarketContext | CreateContext) -> None:
-        self._context = context
-
-    async def observe_position(
-        self, ref: PositionRef, profile: RiskProfile, *_: object
-    ) -> MarketContext:
-        assert isinstance(self._context, MarketContext)
-        return self._context
-
-    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
-        assert isinstance(self._context, CreateContext)
-        return self._context
-
-    async def position_past(self, ref: PositionRef) -> PastFacts:
-        raise StageFailedError("Nobody kept the past of this one.")
 
 
 def _pool(

@@ -29,7 +29,8 @@ from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.protocols.reference import PositionRef
-from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
+from tests.agents.lp.debating import Seen, start_of
+from tests.agents.lp.made_up_markets import market_context
 from tests.fakes.model_endpoint import ChatRequest, Conduct, model_endpoint
 
 Context = MarketContext | CreateContext
@@ -158,31 +159,29 @@ class Table:
         return Held(ended, endpoint.requests, path, took, document, prose, thinking, endpoint.url)
 
 
-class SlowEyes(FixedEyes):
+@dataclass
+class SlowEyes(Seen):
     """Sees what is given, after a while."""
 
-    def __init__(self, context: Context, seconds: float, past: PastFacts | ReadPast | None) -> None:
-        super().__init__(context)
-        self._seconds = seconds
-        self._past = past
+    seconds: float
+    past: PastFacts | ReadPast | None
 
     async def observe_position(
         self, ref: PositionRef, profile: RiskProfile, *_: object
     ) -> MarketContext:
-        await asyncio.sleep(self._seconds)
+        await asyncio.sleep(self.seconds)
         return await super().observe_position(ref, profile)
 
     async def position_past(self, ref: PositionRef) -> PastFacts:
-        past = self._past
-        if isinstance(past, PastFacts):
-            return past
-        return await (super().position_past if past is None else past)(ref)
+        if isinstance(self.past, PastFacts):
+            return self.past
+        return await (super().position_past if self.past is None else self.past)(ref)
 
 
 async def plan_of_the_rules(context: Context) -> Plan:
     ended = await hold_debate(
         start_of(context),
-        FixedEyes(context),
+        Seen(context),
         None,
         RecordWriter(MemorySink(), "req-1", {}, Redactor(), flow="lp"),
         ambient=Ambient(lambda: 0.0, lambda: "req-1"),

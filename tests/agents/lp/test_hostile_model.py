@@ -27,24 +27,18 @@ from agents.model.interface import Answer, ModelPrompt, Reply
 from agents.model.speaking import MOST_QUOTED
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import DROP, Redactor
-from tests.agents.lp.floors import broken_floors
+from tests.agents.lp.debating import Seen, start_of
 from tests.agents.lp.hostile_replies import KEY, QUOTED, HostileModel
-from tests.agents.lp.made_up_markets import (
-    STATES,
-    WISHES,
-    FixedEyes,
-    create_context,
-    market_context,
-    start_of,
-)
+from tests.agents.lp.made_up_markets import STATES, WISHES, create_context, market_context
+from tests.agents.lp.second_opinion import check_plan
 from tests.agents.model.test_claims import LABELLED, labelled, overlaps, the_ledger
 
 Context = MarketContext | CreateContext
 
 CONTROL = frozenset(map(chr, DROP))
 WHOLE = re.compile(r"-?\d+")
-# Dust may be any small number, so it can be one the model wrote by accident. `broken_floors` makes
-# these again from facts and ticks to the unit, which says more than that they differ from it.
+# Dust may be any small number, so it can be one the model wrote by accident. That amounts are
+# those that the facts and the ticks ask for is proved on the chain, to the unit.
 RECOMPUTED = frozenset(("amount0", "amount1", "residual0", "residual1", "liquidity", "prepAction"))
 
 
@@ -159,7 +153,7 @@ class Siege:
         )
         self.ended = await hold_debate(
             start_of(self.context, self.rounds),
-            FixedEyes(self.context),
+            Seen(self.context),
             self.model,
             writer,
             ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),
@@ -184,7 +178,7 @@ class Siege:
             counts["debates ended by the arbiter"] += plan.decided_by == "arbiter"
             counts["moves recommended"] += plan.choice.kind == "move"
             counts["moves judged again"] += len(plan.candidates)
-            counts["moves outside the floors"] += sum(1 for _ in broken_floors(self.context, plan))
+            counts["plans outside the floors"] += _is_broken(self.context, plan)
             counts["numbers of the model in a plan"] += len(self._leaked(plan))
         for text, marks in (("invented", self.model.invented), ("given", self.model.quoted)):
             heard = [struck for turn in self.ended.transcript for struck in _struck(turn, marks)]
@@ -202,7 +196,8 @@ class Siege:
         if plan is None:
             yield f"there is no plan: {self.ended.failure}"
             return
-        yield from broken_floors(self.context, plan)
+        if _is_broken(self.context, plan):
+            yield "a judgment or the choice is not that of the rules"
         yield from (f"{number} is the model's" for number in self._leaked(plan))
         words = json.dumps(plan.model_dump(mode="json", by_alias=True), ensure_ascii=False)
         yield from (f"the plan quotes {mark}" for mark in self.model.invented if mark in words)
@@ -232,6 +227,15 @@ class Siege:
         """Numbers the model wrote that stand in a numeric field of the plan."""
         mine = self.model.chosen | {float(mark.replace(",", "")) for mark in self.model.invented}
         return mine & set(_numbers(plan.model_dump(mode="json", by_alias=True), RECOMPUTED))
+
+
+def _is_broken(context: Context, plan: Plan) -> bool:
+    """By the rules' table and the printed numbers, whatever a model said."""
+    try:
+        check_plan(context, plan)
+    except AssertionError:
+        return True
+    return False
 
 
 def _context(name: str, profile: RiskProfile) -> Context:

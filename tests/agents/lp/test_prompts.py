@@ -28,14 +28,8 @@ from agents.model.speaking import STRUCK, Brief
 from agents.numbers.regime import Regime
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
-from tests.agents.lp.made_up_markets import (
-    STATES,
-    WISHES,
-    FixedEyes,
-    create_context,
-    market_context,
-    start_of,
-)
+from tests.agents.lp.debating import Seen, start_of
+from tests.agents.lp.made_up_markets import STATES, WISHES, create_context, market_context
 
 Context = MarketContext | CreateContext
 
@@ -77,7 +71,7 @@ class Stubborn:
 async def debated(context: Context, model: Stubborn) -> ArgumentEnd[Plan]:
     return await hold_debate(
         start_of(context),
-        FixedEyes(context),
+        Seen(context),
         model,
         RecordWriter(MemorySink(), "req-1", {}, Redactor(), flow="lp"),
         ambient=Ambient(lambda: 0.0, lambda: "req-1"),

@@ -106,10 +106,6 @@ class Played:
     def payloads(self, name: str = SCOUT) -> list[bytes]:
         return [frame.payload for frame in self.sent(FrameKind.DATA, name)]
 
-    def first_tries(self) -> list[bytes]:
-        """What was sent, without what a slow machine had repeated meanwhile."""
-        return list(dict.fromkeys(self.payloads()))
-
 
 async def settle() -> None:
     await pass_time(0.01)

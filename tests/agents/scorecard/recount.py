@@ -38,19 +38,14 @@ def logged_swaps(moves: Moves, pool_id: str) -> list[LoggedSwap]:
 
 @dataclass(frozen=True)
 class Recounted:
-    """Worths in units of the second token, and whether each range held the price."""
+    """Worths in units of the second token."""
 
     choice: float
     hold: float
     exit: float
     wide: float
-    stayed: dict[tuple[int, int], bool]
     hedged: tuple[float, float, float, float]
     """Fees − LVR − cost of the same four."""
-
-    def beats(self) -> tuple[bool, bool, bool]:
-        choice, hold, leave, wide = self.hedged
-        return choice > hold, choice > leave, choice > wide
 
 
 def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
@@ -111,13 +106,6 @@ def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
             return -cost
         return fees(_range(one)) - lost(_range(one)) - cost
 
-    reached = [_price_root(plan), *(swap.root for swap in path)]
-    stayed = {
-        (one.tick_lower, one.tick_upper): 1.0001 ** (one.tick_lower / 2) <= min(reached)
-        and max(reached) < 1.0001 ** (one.tick_upper / 2)
-        for one in (plan.hold, *plan.candidates)
-        if one.tick_lower is not None and one.tick_upper is not None
-    }
     wide = _wide(plan, have0, have1)
     dearest = max(one.gas_usd or 0.0 for one in plan.candidates) / unit
     return Recounted(
@@ -125,7 +113,6 @@ def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
         hold=worth(plan.hold),
         exit=worth(plan.exit),
         wide=_held(wide, last) + fees(wide) - dearest,
-        stayed=stayed,
         hedged=(
             hedged(plan.recommended),
             hedged(plan.hold),

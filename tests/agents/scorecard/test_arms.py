@@ -54,8 +54,8 @@ from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import v4_position
+from tests.agents.lp.debating import Seen
 from tests.agents.lp.made_up import TIME, Market
-from tests.agents.lp.made_up_markets import FixedEyes
 
 TICK = -196_256
 SIGMA = 0.02
@@ -110,9 +110,7 @@ def situation(number: int) -> JudgedSituation:
     context = context.model_copy(update={"time": TIME + shift})
     start = FlowStart(token_id=v4_position(7), profile=context.profile, max_rounds=2)
     pool_id = context.observed.pool.pool_id
-    return JudgedSituation(
-        f"req-{number}", start, context, FixedEyes(context), {pool_id: moved}, DAYS
-    )
+    return JudgedSituation(f"req-{number}", start, context, Seen(context), {pool_id: moved}, DAYS)
 
 
 @cache

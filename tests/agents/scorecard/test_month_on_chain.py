@@ -14,7 +14,7 @@ from agents.lp.plan import Candidate, Choice, Plan, plan_identity
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
 from agents.scorecard.judging import Judged, judge_due
-from agents.scorecard.score import AdviceKind, HorizonScore, summarise
+from agents.scorecard.score import AdviceKind, HorizonScore
 from agents.scorecard.scoring import DecidedPlan
 from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
@@ -134,37 +134,6 @@ def test_worths_are_what_raw_swaps_say(month: Month, judged: Judged) -> None:
         assert score.hedged is not None
         told = (score.hedged.choice, score.hedged.hold, score.hedged.exit, score.hedged.wide)
         assert told == pytest.approx(again.hedged, abs=tolerance)
-
-
-def test_counts_are_what_raw_swaps_say(month: Month, judged: Judged) -> None:
-    summary = summarise(judged.scores)
-    for one in summary.advice:
-        alike = [s for s in judged.scores if (s.kind, s.days) == (one.kind, one.days)]
-        beats = [recount(_plan(month, s), s.days, month.swaps).beats() for s in alike]
-        if one.kind is not AdviceKind.HOLD:
-            assert (one.hold.beat, one.hold.judged) == (sum(beat[0] for beat in beats), len(beats))
-        if one.kind is not AdviceKind.EXIT:
-            assert (one.exit.beat, one.exit.judged) == (sum(beat[1] for beat in beats), len(beats))
-        assert (one.wide.beat, one.wide.judged) == (sum(beat[2] for beat in beats), len(beats))
-    kinds = {(one.kind, one.days) for one in summary.advice}
-    assert {(AdviceKind.MOVE, 30), (AdviceKind.HOLD, 7), (AdviceKind.EXIT, 1)} <= kinds
-
-
-def test_bars_are_what_raw_swaps_say(month: Month, judged: Judged) -> None:
-    for stay in summarise(judged.scores).stays:
-        outcomes = []
-        for score in (one for one in judged.scores if one.days == stay.days):
-            plan = _plan(month, score)
-            seen = recount(plan, score.days, month.swaps).stayed
-            for one in (plan.hold, *plan.candidates):
-                inside = (one.tick_lower or 0) <= plan.pools[0].tick < (one.tick_upper or 0)
-                if one.survival is not None and inside:
-                    said = one.survival.day if score.days == 1 else one.survival.week
-                    if said is not None:
-                        outcomes.append((said, seen[one.tick_lower or 0, one.tick_upper or 0]))
-        assert (stay.ranges, stay.stayed) == (len(outcomes), sum(kept for _, kept in outcomes))
-        brier = sum((said - kept) ** 2 for said, kept in outcomes) / len(outcomes)
-        assert stay.brier == pytest.approx(brier)
 
 
 def test_advice_that_was_wrong_shows_as_wrong(month: Month, judged: Judged) -> None:

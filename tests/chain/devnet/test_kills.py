@@ -18,7 +18,7 @@ from tests.waiting import HUNG_SECONDS, wait_until
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 
 SEED = 7
-A_FEW, MANY = 2, 20
+A_FEW, MANY = 1, 20
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The market: the same on every machine, and each pool pays its own multiple of its risk."""
 
 import hashlib
-from collections import defaultdict
 from itertools import islice, pairwise, takewhile
 from math import exp, log
 from operator import attrgetter
@@ -9,7 +8,7 @@ from time import monotonic
 
 import pytest
 
-from chain.base.units import DAY, HOUR, PIPS
+from chain.base.units import DAY, PIPS
 from chain.contracts.abi import decode, encode_call, topic
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
 from chain.devnet.live import Clock, LiveWorld
@@ -51,17 +50,9 @@ from chain.devnet.world.price_path import (
     sqrt_price_at,
 )
 from chain.devnet.world.worlds import SURE_SWAPS, World, opened_world
-from tests.chain.devnet.paper_market import (
-    KeptStorage,
-    PaperState,
-    before_trading,
-    live_paper_swaps,
-    paper_swaps,
-    traded,
-)
 from tests.chain.devnet.pool_edge import PoolTrade, PoolWeek, pool_week
 from tests.chain.devnet.world_view import View
-from tests.chain_view import ChainView, own_small_world
+from tests.chain_view import ChainView
 
 
 @pytest.fixture(scope="module")
@@ -192,45 +183,6 @@ PAYING = (WETH_USDC_LOW, WETH_USDC, SLEEPY)
 ENTERING = 1.25
 LEAVING = 0.85
 """What a pool pays over its risk where moving into it is worth it, and where staying is not."""
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_one_pool_pays_its_risk_one_twice_and_one_next_to_nothing_now_and_after_three_days(
-    seed: int, chain: ChainView
-) -> None:
-    market = SimulatedMarket(seeded_path(seed))
-    trades: dict[DevnetPool, list[PoolTrade]] = defaultdict(list)
-    later = HISTORY_ENDS + 3 * DAY
-    for time, swap in paper_swaps(market, before_trading(chain), until=later):
-        trades[swap.pool].append(traded(time, swap))
-    for time in (HISTORY_ENDS, later):
-        assert 0.95 <= pool_week(trades[WETH_USDC_LOW], time).edge <= 1.15
-        assert pool_week(trades[WETH_USDC], time).edge >= 2
-        assert pool_week(trades[SLEEPY], time).edge <= 0.3
-
-
-def test_the_live_market_trades_on_the_chain_as_on_paper() -> None:
-    """Swap by swap, so that what pools pay on paper is what they pay on the chain."""
-    with own_small_world() as (world, chain):
-        _compare_half_an_hour(world, chain)
-
-
-def _compare_half_an_hour(world: World, chain: ChainView) -> None:
-    live, state = _live(world), PaperState(KeptStorage(chain, chain.head.number))
-    live.step(HOUR // 2)
-    paper: dict[DevnetPool, list[PoolTrade]] = defaultdict(list)
-    for time, swap in live_paper_swaps(world.market, state, until=live.head_time):
-        paper[swap.pool].append(traded(time, swap))
-    assert sum(map(len, paper.values())) > 10
-    prices, until = world.market.prices(live.head_time), live.head_time
-    on_chain, on_paper = (Floor(one, prices, until) for one in (chain, state))
-    for pool in POOLS:
-        happened = [trade for trade in _trades(chain, pool) if trade.time > HISTORY_ENDS]
-        assert [one.time for one in happened] == [one.time for one in paper[pool]], pool.name
-        assert on_chain.fees_paid(pool) == pytest.approx(on_paper.fees_paid(pool), rel=1e-3), (
-            pool.name
-        )
-        assert on_chain.milliticks(pool) == pytest.approx(on_paper.milliticks(pool), abs=1_000)
 
 
 @pytest.mark.soak

@@ -2,21 +2,16 @@
 
 import asyncio
 import json
-import os
-import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from websockets.asyncio.server import ServerConnection
 
-from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import (
@@ -27,13 +22,11 @@ from chain.exchange.orders.order import (
     VenueOrder,
     market_parts,
 )
-from chain.exchange.orders.venues.paper.venue import PaperAccount, cancel_order, place_order
 from chain.exchange.public.binance import BookStream, LiveBook, StreamLimits
 from chain.exchange.public.book import BookChange, BookSnapshot, StreamedBook, StreamGapError
 from chain.exchange.public.market import BookLevel, ContractRules, OrderBook
 from chain.prices.market_http import MarketError
-from tests.chain.exchange.markets import ETH, START, account, moment, order, unsettled
-from tests.chain.exchange.plain_venue import PlainVenue
+from tests.chain.exchange.markets import ETH, START, order, unsettled
 from tests.chain.exchange.test_venue import Killed, MortalVenue
 from tests.samples import some_of
 from tests.virtual_time import pass_time
@@ -51,6 +44,10 @@ SLICED = VenueOrder(
 )
 STOP = order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True)
 NAMES = ["entry.0", "stop", "entry.1", "stop.1", "entry.2", "stop.2"]
+HEDGE = [
+    order(OrderSide.SELL, OrderType.MAKER, 1.0, 3_100.0, name="entry", expires=1),
+    replace(order(OrderSide.SELL, OrderType.MARKET, 1.0, name="rest"), finishes=True),
+]
 
 
 class SlicingVenue(MortalVenue):
@@ -122,7 +119,7 @@ async def test_after_a_part_that_is_refused_no_other_is_sent(tmp_path: Path) -> 
     assert states.count(JournalState.ABANDONED) == 2, "a part and its stop"
 
 
-@pytest.mark.parametrize("steps", range(40))
+@pytest.mark.parametrize("steps", some_of(zip(range(40), strict=True), 12, seed=5))
 async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing(
     tmp_path: Path, steps: int
 ) -> None:
@@ -368,156 +365,33 @@ async def test_a_stream_that_lies_tells_no_book(lie: object) -> None:
         assert await right(double, live)
 
 
-ORDERS = [
-    order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"),
-    order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True),
-]
-HEDGE = [
-    order(OrderSide.SELL, OrderType.MAKER, 1.0, 3_100.0, name="entry", expires=1),
-    replace(order(OrderSide.SELL, OrderType.MARKET, 1.0, name="rest"), finishes=True),
-]
-_MOMENTS = 9
-_HEDGE_MOMENTS = 14
-
-
-class VenueSilentError(Exception):
-    """The venue took the order and never answered."""
-
-
-class LastingVenue(PlainVenue):
-    """An account in a file: it outlives whoever sends to it, and may misbehave."""
-
-    def __init__(self, path: Path, *, dies_at: int = -1, habit: str = "prompt") -> None:
-        self._connection = open_database(path)
-        self._connection.execute("CREATE TABLE IF NOT EXISTS held (body BLOB)")
-        self._left = dies_at
-        self._habit = habit
-
-    def paper(self) -> PaperAccount:
-        return self.held()
-
-    def end(self) -> None:
-        self._connection.close()
-
-    def _moment(self) -> None:
-        if self._left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._left -= 1
-
-    def held(self) -> PaperAccount:
-        row = self._connection.execute("SELECT body FROM held").fetchone()
-        return account() if row is None else msgspec.json.decode(row[0], type=PaperAccount)
-
-    async def now(self) -> float:
-        self._moment()
-        return float(START)
-
-    async def submit(self, order: VenueOrder) -> OrderProgress:
-        self._moment()
-        for _ in range(2 if self._habit == "twice" else 1):
-            after = self._change(lambda before: place_order(before, order, moment()))
-        self._moment()
-        if self._habit == "silent":
-            raise VenueSilentError
-        return after.orders[order.client_id]
-
-    def _change(self, change: Callable[[PaperAccount], PaperAccount]) -> PaperAccount:
-        with transaction(self._connection):
-            after = change(self.held())
-            self._connection.execute("DELETE FROM held")
-            self._connection.execute("INSERT INTO held VALUES (?)", (msgspec.json.encode(after),))
-        return after
-
-    async def find(self, order: VenueOrder) -> OrderProgress | None:
-        return self.held().orders.get(order.client_id)
-
-    async def cancel(self, order: VenueOrder) -> OrderProgress | None:
-        self._moment()
-        name = order.client_id
-        after = self._change(
-            lambda before: cancel_order(before, name, float(START), "by its owner")
-        )
-        self._moment()
-        return after.orders.get(name)
-
-
-def _run(folder: Path, dies_at: int, habit: str, orders: Sequence[VenueOrder] = ORDERS) -> None:
-    """One life in a process that is killed, then a start that finds out what happened."""
-    child = os.fork()
-    if child == 0:
-        _live(folder, dies_at, habit, orders)
-    os.waitpid(child, 0)
-    venue = LastingVenue(folder / "venue.db")
-    with TradeJournal.open(folder / "trades.db") as journal:
-        asyncio.run(tend_orders(journal, venue))
-        there = venue.held().orders
-        assert not unsettled(journal)
-        for entry in journal.entries():
-            known = entry.state is JournalState.ACKNOWLEDGED
-            assert known is (entry.order.client_id in there)
-        assert set(there) <= {entry.order.client_id for entry in journal.entries()}
-    traded = sum(one.filled * one.order.side.sign for one in there.values())
-    if orders is ORDERS:
-        assert ("entry" in there) is ("stop" in there), "what is opened has its stop"
-    assert abs(venue.held().position("ETHUSDT").quantity) == abs(traded) <= 1.0
-    venue.end()
-
-
-def _live(folder: Path, dies_at: int, habit: str, orders: Sequence[VenueOrder]) -> None:
-    """Never returns: it is killed on the way, or ends by itself."""
-    try:
-        venue = LastingVenue(folder / "venue.db", dies_at=dies_at, habit=habit)
-        with TradeJournal.open(folder / "trades.db") as journal:
-            asyncio.run(_sent(journal, venue, orders))
-    finally:
-        os._exit(0)
-
-
-async def _sent(journal: TradeJournal, venue: LastingVenue, orders: Sequence[VenueOrder]) -> None:
-    async def no_time(_: float) -> None:
-        return None
-
-    with suppress(VenueSilentError):
-        await send_orders(journal, venue, PLAN, orders, sleep=no_time)
-
-
-@pytest.mark.parametrize("habit", ["prompt", "twice", "silent"])
-def test_a_killed_order_is_there_once_or_known_to_be_missing(tmp_path: Path, habit: str) -> None:
-    draws = Random(habit)
-    for run in range(3):
-        folder = tmp_path / str(run)
-        folder.mkdir()
-        _run(folder, draws.randrange(_MOMENTS + 1), habit)
-
-
-@pytest.mark.parametrize(
-    ("habit", "dies_at"),
-    some_of(product(["prompt", "twice", "silent"], [*range(_HEDGE_MOMENTS), -1]), 15, seed=44),
-)
-def test_a_killed_hedge_never_sells_more_than_was_approved(
-    tmp_path: Path, habit: str, dies_at: int
+@pytest.mark.parametrize("steps", range(18))
+async def test_a_killed_hedge_never_sells_more_than_was_approved(
+    tmp_path: Path, steps: int
 ) -> None:
     """Between the resting order, its cancelling and what finishes it: never both in full."""
-    _run(tmp_path, dies_at, habit, HEDGE)
+    venue = SlicingVenue()
+    venue.steps_left = steps
+    with TradeJournal.open(tmp_path / "trades.db") as journal, suppress(Killed):
+        await send_orders(journal, venue, PLAN, HEDGE, sleep=venue.sleep)
+    venue.steps_left = None
 
-
-def test_what_finishes_a_hedge_takes_what_is_left(tmp_path: Path) -> None:
-    venue = LastingVenue(tmp_path / "venue.db")
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        asyncio.run(_sent(journal, venue, HEDGE))
+        await tend_orders(journal, venue, sleep=venue.sleep)
+        assert not unsettled(journal)
+        for entry in journal.entries():
+            there = entry.order.client_id in venue.held.orders
+            assert (entry.state is JournalState.ACKNOWLEDGED) is there
+    sold = sum(one.filled for one in venue.held.orders.values())
+    assert -venue.held.position(ETH).quantity == sold <= 1.0
+
+
+async def test_what_finishes_a_hedge_takes_what_is_left(tmp_path: Path) -> None:
+    venue = SlicingVenue()
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        await send_orders(journal, venue, PLAN, HEDGE, sleep=venue.sleep)
         rest = journal.entries()[1]
 
     assert rest.state is JournalState.ACKNOWLEDGED
-    assert venue.held().position("ETHUSDT").quantity == -1.0
-    assert venue.held().orders["entry"].state is OrderState.CANCELLED
-    venue.end()
-
-
-@pytest.mark.soak
-def test_three_hundred_killed_orders(tmp_path: Path) -> None:
-    draws = Random(3)
-    for run in range(300):
-        folder = tmp_path / str(run)
-        folder.mkdir()
-        habit = draws.choice(["prompt", "twice", "silent"])
-        _run(folder, run % (_MOMENTS + 1), habit)
+    assert venue.held.position(ETH).quantity == -1.0
+    assert venue.held.orders["entry"].state is OrderState.CANCELLED

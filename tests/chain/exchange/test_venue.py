@@ -66,7 +66,9 @@ class MortalVenue(PlainVenue):
         return self.held.orders.get(order.client_id)
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
+        self._step()
         self.held = cancel_order(self.held, order.client_id, float(START), "by its owner")
+        self._step()
         return self.held.orders.get(order.client_id)
 
 

@@ -9,11 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.units import BIPS
-from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.devnet.world.accounts import KEEPER
-from chain.devnet.world.deployment import ETHER, EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import (
     DYNAMIC,
     ETH_USDC,
@@ -29,15 +27,12 @@ from chain.execution.plan.requests import (
     Allowance,
     CloseRequest,
     CollectRequest,
-    CompoundRequest,
     CreateRequest,
     DecreaseRequest,
-    IncreaseRequest,
     QuotedSwap,
     Request,
     ReRangeRequest,
     RevokeRequest,
-    UnwrapRequest,
     WrapRequest,
 )
 from chain.execution.plan.sizing import guaranteed_by_exit, size_swap_entry
@@ -169,77 +164,6 @@ def worth(at: PositionFacts, amounts: Amounts) -> int:
     return amounts.amount1 + (amounts.amount0 * at.pool.sqrt_price_x96**2 >> 192)
 
 
-@pytest.mark.parametrize("name", [LEFT_BEHIND[0], *MOVABLE[:2], "emptied"])
-def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
-    old = position(chain, name)
-    run = carry_out(chain, CloseRequest(old), old.pool.key)
-    assert chain.owner(old.ref.token_id) is None
-    principal, fees = held(old), old.fees
-    exact = Amounts(principal.amount0 + fees.amount0, principal.amount1 + fees.amount1)
-    assert run.gained == exact
-    least = run.built.bounds[0].bounds.paid
-    assert all(low <= paid for low, paid in zip(least, exact, strict=True))
-    assert 4 * worth(old, least) >= 3 * worth(old, exact)
-
-
-@pytest.mark.parametrize("name", some_of(zip((*LEFT_BEHIND, *MOVABLE), strict=False), 3, seed=187))
-def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
-    old = position(chain, name)
-    run = carry_out(chain, CollectRequest(old), old.pool.key)
-    assert run.gained == old.fees
-    now = chain.position(old.ref.token_id)
-    assert (now.liquidity, now.fees) == (old.liquidity, Amounts(0, 0))
-
-
-@pytest.mark.parametrize(
-    ("name", "percent"),
-    some_of(product(("healthy", "native", "hooked", "stable"), (1, 50, 100)), 5, seed=0),
-)
-def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
-    old = position(chain, name)
-    run = carry_out(chain, DecreaseRequest(old, percent), old.pool.key)
-    taken = old.liquidity * percent // 100
-    assert chain.position(old.ref.token_id).liquidity == old.liquidity - taken
-    part = held(replace(old, liquidity=taken))
-    assert run.gained == Amounts(part.amount0 + old.fees.amount0, part.amount1 + old.fees.amount1)
-
-
-@pytest.mark.parametrize("name", ["native", "dynamic fee"])
-def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
-    old = position(chain, name)
-    run = carry_out(chain, CompoundRequest(old), old.pool.key)
-    added = run.built.bounds[0].bounds.liquidity
-    assert chain.position(old.ref.token_id).liquidity == old.liquidity + added
-    assert added > 0
-    assert not run.built.grants
-    assert min(run.gained) >= 0
-
-
-@pytest.mark.parametrize("name", ["native", "stable", *LEFT_BEHIND])
-def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
-    old = position(chain, name)
-    principal = held(old)
-    budget = Amounts(principal.amount0 // 10, principal.amount1 // 10)
-    run = carry_out(chain, IncreaseRequest(old, budget), old.pool.key)
-    added = run.built.bounds[0].bounds.liquidity
-    assert chain.position(old.ref.token_id).liquidity == old.liquidity + added
-    assert added > old.liquidity * 9 // 100
-    for gained, most in zip(run.gained, budget, strict=True):
-        assert gained >= -most
-
-
-@pytest.mark.parametrize("pool", [ETH_USDC, GUARDED], ids=lambda p: p.name)
-def test_a_position_is_created_from_both_tokens(chain: Chain, pool: DevnetPool) -> None:
-    key = pool.key
-    span = chain.around(key, 600, 600)
-    budget = Amounts(ETHER // 4, 800 * 10**6)
-    run = carry_out(chain, CreateRequest(chain.pool(key), span, budget, None), key)
-    entered(chain, run, span, key)
-    native = key.currency0 == NATIVE
-    assert (run.built.transactions[-1].value > 0) == native
-    assert all(0 < -gained <= most for gained, most in zip(run.gained, budget, strict=True))
-
-
 @pytest.mark.parametrize(
     ("pool", "budget"),
     some_of(
@@ -276,28 +200,6 @@ def test_a_swap_may_go_through_another_pool_of_the_pair(chain: Chain) -> None:
     assert worth(made, held(made)) > 1200 * 10**6
 
 
-def test_ether_is_wrapped_and_unwrapped(chain: Chain) -> None:
-    weth = NETWORK.wrapped_native or ""
-    before = chain.balance(weth, WALLET)
-    chain.run(build(WrapRequest(ETHER), chain.facts(WETH_USDC.key)).transactions)
-    assert chain.balance(weth, WALLET) == before + ETHER
-    chain.run(build(UnwrapRequest(ETHER), chain.facts(WETH_USDC.key)).transactions)
-    assert chain.balance(weth, WALLET) == before
-
-
-def test_what_is_missing_of_wrapped_ether_is_wrapped_first(chain: Chain) -> None:
-    key = WETH_USDC_LOW.key
-    held = chain.balance(key.currency0, WALLET)
-    span = chain.around(key, 600, 600)
-    budget = Amounts(held + ETHER, 200_000 * 10**6)
-    built = build(CreateRequest(chain.pool(key), span, budget, None), chain.facts(key))
-    taken = built.bounds[-1].bounds.taken.amount0
-    assert steps(built)[-2:] == ["wrap", "create"]
-    assert built.transactions[-2].value == taken - held > 0
-    chain.run(built.transactions)
-    assert chain.balance(key.currency0, WALLET) < taken // 20
-
-
 def moving_with_swap(chain: Chain, name: str) -> ReRangeRequest:
     """Nearly all of a position, moved to a range that needs a swap."""
     old = position(chain, name)
@@ -311,6 +213,15 @@ def moving_with_swap(chain: Chain, name: str) -> ReRangeRequest:
     assert swap is not None
     entry = size_swap_entry(old.pool, span, whole, swap, Tolerance(0, BIPS))
     return ReRangeRequest(old, span, swap, 99 * entry.sized.liquidity // 100)
+
+
+@pytest.mark.parametrize("zero_for_one", [True, False])
+def test_a_swap_of_more_than_there_is_is_refused(chain: Chain, zero_for_one: bool) -> None:
+    old = position(chain, "healthy")
+    swap = QuotedSwap(old.pool.key, zero_for_one, 101, 100, old.pool.sqrt_price_x96)
+    funds = Amounts(100, 1_000) if zero_for_one else Amounts(1_000, 100)
+    with pytest.raises(BuildError, match="sells more than is sure to be there"):
+        size_swap_entry(old.pool, old.span, funds, swap, Tolerance(0, BIPS))
 
 
 @pytest.mark.parametrize(
@@ -480,12 +391,3 @@ def test_what_cannot_be_built_is_said(
 ) -> None:
     with pytest.raises(BuildError, match=sentence):
         build(request_of(chain), chain.facts(WETH_USDC_LOW.key))
-
-
-def test_a_hook_that_refuses_exits_stops_the_exit(chain: Chain) -> None:
-    old = position(chain, "hooked")
-    refusing = abi.encode_call(SET_REFUSING, True)
-    assert chain.state.apply(KEEPER.address, EXIT_GUARD, refusing).success
-    (leaving,) = build(CloseRequest(old), chain.facts(old.pool.key)).transactions
-    outcome = chain.state.call(leaving.to, leaving.data, leaving.sender)
-    assert not outcome.success

@@ -1,7 +1,5 @@
 """The journal: what it lets through, what it refuses, and that it is on disk when it says so."""
 
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -20,12 +18,6 @@ from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 
 BLOCK = "0x" + "ab" * 32
-
-
-@pytest.fixture
-def outbox() -> Iterator[Outbox]:
-    with Outbox.in_memory() as opened:
-        yield opened
 
 
 def sign(transaction: UnsignedTransaction) -> SignedTransaction:

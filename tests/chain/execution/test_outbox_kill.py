@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
 from itertools import product
 from pathlib import Path
 
@@ -63,12 +62,6 @@ FAULTS: dict[str, tuple[bool, str | None]] = {
     "accepts and says already known": (True, "already known"),
     "accepts and says nonce too low": (True, "nonce too low: next nonce 2, tx nonce 1"),
 }
-
-
-@pytest.fixture
-async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
-        yield made
 
 
 async def run(target: object, *arguments: object) -> int:

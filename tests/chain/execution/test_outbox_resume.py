@@ -1,14 +1,10 @@
 """The table of what a look finds in the outbox, each line on the embedded chain."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-import pytest
-
-from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import (
@@ -31,19 +27,12 @@ from chain.rpc.errors import REORG_DEPTH, RpcError
 from chain.rpc.requests import Reader, Request
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
-from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
-from tests.chain.moves import Moves
+from tests.chain.execution.sending_kit import Bench, SendFault, through
 from tests.fakes import faults
 from tests.fakes.fault_server import FaultServer
 from tests.virtual_time import virtual_now
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
-        yield made
 
 
 def signed_and_left(bench: Bench, plan: PlannedDispatch) -> PlanStep:

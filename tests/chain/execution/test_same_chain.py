@@ -1,7 +1,5 @@
 """Which chain it is and how high, by endpoints that are played; what is written down of it."""
 
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -33,12 +31,6 @@ CHAIN = Genesis(31337, block(0).hash)
 OTHER = Genesis(31337, block(0, fork="bb").hash)
 SILENT = Unreachable("it is silent", endpoint="x")
 LIVE = Evidence(doubt_seconds=0.0)
-
-
-@pytest.fixture
-def outbox() -> Iterator[Outbox]:
-    with Outbox.in_memory() as opened:
-        yield opened
 
 
 class Played:

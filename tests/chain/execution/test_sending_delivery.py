@@ -1,6 +1,6 @@
 """What comes of handing signed bytes over, by what the endpoints answer and the chain shows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -67,12 +67,6 @@ def taking(answer: object = "0xab") -> ToldReader:
         return answer
 
     return ToldReader(say)
-
-
-@pytest.fixture
-def outbox() -> Iterator[Outbox]:
-    with Outbox.in_memory() as opened:
-        yield opened
 
 
 def signed(outbox: Outbox, *, sent: bool = False) -> PlanStep:

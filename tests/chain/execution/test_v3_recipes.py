@@ -69,7 +69,6 @@ PAIRS = {
 TRADED = {WETH.address: 10**17, WBTC.address: 3 * 10**8}
 PLACES = ("in range", "above", "below")
 KINDS = ("collect", "decrease", "close", "increase", "compound", "create", "move")
-_DEPOSIT = abi.encode_call("deposit()")
 
 
 def v3_desk(desk: Desk, changing: Moves, pair: str) -> tuple[V3Desk, tuple[Address, Address, int]]:

@@ -1,13 +1,11 @@
 """A week of a hedged position on the embedded chain, day by day against an independent recount."""
 
 import math
-from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx2
 import pytest
 
 from agents.monitor.alerts.alert import EventKind
@@ -21,7 +19,6 @@ from chain.base.home import Home
 from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.devnet.defaults import control_url
-from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
 from chain.exchange.orders.engine import send_orders
@@ -293,14 +290,6 @@ async def one_day(
     assert coins / 1e18 == pytest.approx(recount.slope(), rel=1e-9)
     assert facts.delta == pytest.approx(coins / 1e18, rel=1e-5)
     return HedgedDay(alone, alone + hedge)
-
-
-@pytest.fixture
-def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client(verify=False) as http:
-        moves = Moves(http, devnet.url, DEVNET)
-        with moves.undone():
-            yield moves
 
 
 async def test_hedged_days_are_what_an_independent_recount_says(

@@ -1,11 +1,10 @@
 """`zuno debate-check --arms …` on the embedded chain: written down first, kept, gone on with."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from agents.scorecard.arms import Arm, ArmAnswer, ChosenForm, TakenRange
@@ -13,7 +12,6 @@ from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.devnet.launch import DevnetReady
 from chain.devnet.world.pools import POOLS
-from tests.agents.lp.debating import DEVNET
 from tests.agents.lp.honest_model import honest
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
@@ -53,14 +51,6 @@ def zuno(
         return code, json.loads(said.out) if said.out else None, said.err
 
     return run
-
-
-@pytest.fixture
-def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client(verify=False) as http:
-        moves = Moves(http, devnet.url, DEVNET)
-        with moves.undone():
-            yield moves
 
 
 def test_arms_are_written_down_judged_by_what_followed_and_gone_on_with(

@@ -12,13 +12,9 @@ from tests.agents.lp.honest_model import honest, sceptical
 from tests.fakes.model_endpoint import (
     ChatRequest,
     Conduct,
-    Wire,
-    ends_early,
-    fails,
     model_endpoint,
     says,
 )
-from tests.fakes.model_servers.tools import looks_up
 from tests.zuno_tui.conftest import CommandLine, Spoken
 
 KEY = "sk-canary-COMMAND-0123456789abcdef"
@@ -110,31 +106,6 @@ async def test_a_model_argues_and_everything_is_kept_but_the_secrets(desk: Desk,
     assert RPC_KEY not in desk.told
 
 
-async def test_without_its_model_it_plans_by_the_rules_and_says_so(desk: Desk, edge: str) -> None:
-    async def failing(request: ChatRequest, wire: Wire) -> None:
-        scout = request.reply_name == "ScoutReply"
-        fault = ends_early('{"summary": "I was') if scout else fails(500, {"Retry-After": "0"})
-        await fault(request, wire)
-
-    spoken, requests = await desk.run(failing, "recommend", edge, "--stream", "--json")
-    alone, nobody = await desk.run(failing, "recommend", edge, "--json", "--deterministic")
-
-    assert spoken.code == alone.code == 0, spoken.words
-    assert requests
-    assert nobody == []
-    assert spoken.data["planId"] == alone.data["planId"]
-    silences = _silences(spoken.data)
-    assert (
-        silences[0] == "The model's answer ended before it was complete. The rules speak instead."
-    )
-    failed = "The model's endpoint failed (HTTP 500). The rules speak instead."
-    assert set(silences[1:]) == {failed}
-    streamed = [line for line in spoken.words.splitlines() if "The rules speak instead." in line]
-    assert len(streamed) == len(silences)
-    assert KEY not in desk.told
-    assert RPC_KEY not in desk.told
-
-
 async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     desk.write("[model.budget]\ndebate_tokens = 1000\n")
     spoken, requests = await desk.run(
@@ -158,20 +129,6 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     assert [request.reply_name for request in requests] == ["ScoutReply"]
     assert _silences(spoken.data) == []
     assert spoken.data["kind"] == "create"
-
-
-async def test_scout_looks_closer_on_the_chain_and_a_replay_needs_none(
-    desk: Desk, edge: str
-) -> None:
-    looks = looks_up((("volatility", {"hours": 48}), ("last_swaps", {}), ("position_past", {})))
-    spoken, _ = await desk.run(looks, "recommend", edge, "--json")
-
-    assert spoken.code == 0, spoken.words
-    tools = [turn["text"] for turn in spoken.data["transcript"] if turn["tag"] == "tool"]
-    assert len(tools) == 3
-    assert not any(text.startswith("Could not") for text in tools)
-    assert spoken.data["claims"]["struck"] == 0
-    assert desk.offline("replay", spoken.data["requestId"], "--json").data["matches"] is True
 
 
 async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:

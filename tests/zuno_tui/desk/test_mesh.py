@@ -1,8 +1,6 @@
 """The desk with a mesh: where a debate runs and who speaks, and what happens when peers do not."""
 
-import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from agents.bus.envelope import Envelope, Role
 from agents.bus.replay import read_record
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp.debate import LP_FLOW
-from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
+from agents.lp.payloads import ARBITER, CRITIC, PlanReady
 from agents.lp.plan import Plan, plan_identity
 from agents.mesh.gathering import GATHER_SECONDS
 from agents.numbers.rules import JudgmentVerdict
@@ -101,90 +99,6 @@ async def test_a_debate_over_the_mesh_says_who_speaks_from_where(
     assert isinstance(peers, dict)
     assert all(peer in place for peer in peers.values())
     assert "4 of 4 peers answer" in page.lines[0]
-
-
-async def test_with_one_agent_missing_the_debate_runs_here_and_says_why(
-    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 0.5)
-    async with mesh.agents(devnet.url, without=["critic"]):
-        async with sitting(at_desk(mesh, devnet)) as desk:
-            await desk.ask(Recommend(v4_position(token_id)))
-            await desk.until(PlanChanged, lambda told: told.view is not None)
-        assert last_place(desk).startswith("in this process. ")
-        assert "critic does not answer" in last_place(desk)
-        assert mesh_words(desk)[-1] == "mesh away"
-        assert any(said.tone == "warn" and "critic" in said.words for said in desk.all_heard(Said))
-        async with sitting(at_desk(mesh, devnet, "mesh")) as insisting:
-            await insisting.ask(Recommend(v4_position(token_id)))
-            told = await insisting.until(Said, lambda said: said.tone == "bad")
-            await insisting.desk.idle()
-        assert "critic" in told.words
-        assert not insisting.all_heard(PlanChanged)
-
-
-async def test_local_keeps_to_this_process_and_speaks_of_no_mesh(
-    mesh: WiredMesh, devnet: DevnetReady, token_id: int
-) -> None:
-    async with sitting(at_desk(mesh, devnet, "local")) as desk:
-        await desk.ask(Recommend(v4_position(token_id)))
-        await desk.until(PlanChanged, lambda told: told.view is not None)
-    assert last_place(desk) == ""
-    assert mesh_words(desk) == [""]
-    assert not mesh.wire.carried
-
-
-def cutting(mesh: WiredMesh, role: Role, when: asyncio.Event) -> dict[str, FlowSpec[Any]]:
-    """The agent of this role cuts the wire, once it is its turn and this has happened."""
-    silence: tuple[Outgoing, ...] = ()
-
-    async def handler(
-        _envelope: Envelope, _context: HandlerContext[Any]
-    ) -> AsyncGenerator[Outgoing, None]:
-        await when.wait()
-        mesh.wire.drop = 1.0
-        for word in silence:
-            yield word
-
-    return {str(role): replace(LP_FLOW, handlers={**LP_FLOW.handlers, role: handler})}
-
-
-async def test_a_mesh_that_dies_before_a_word_was_said_is_left_for_this_process(
-    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 0.5)
-    at_once = asyncio.Event()
-    at_once.set()
-    async with (
-        mesh.agents(devnet.url, specs=cutting(mesh, SCOUT, at_once)),
-        sitting(at_desk(mesh, devnet)) as desk,
-    ):
-        await desk.ask(Recommend(v4_position(token_id)))
-        await desk.until(PlanChanged, lambda told: told.view is not None)
-    place = last_place(desk)
-    assert re.match(r"in this process\. \w", place)
-    assert mesh_words(desk)[-2:] == ["axl: scout, strategist, critic, arbiter", "mesh away"]
-
-
-async def test_a_mesh_that_dies_in_the_middle_ends_the_debate_by_name(
-    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 3.0)
-    heard = asyncio.Event()
-    async with (
-        mesh.agents(devnet.url, specs=cutting(mesh, CRITIC, heard)),
-        sitting(at_desk(mesh, devnet)) as desk,
-    ):
-        await desk.ask(Recommend(v4_position(token_id)))
-        await desk.until(TurnEnded)
-        heard.set()
-        ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
-        await desk.desk.idle()
-    assert ended.view.turns
-    assert ended.view.place.startswith("over axl: ")
-    assert ended.view.ended is not None
-    assert ended.view.ended.startswith("It ended at ")
-    assert not desk.all_heard(PlanChanged)
 
 
 def retold(role: Role, retell: Callable[[Plan], Plan]) -> FlowSpec[Any]:

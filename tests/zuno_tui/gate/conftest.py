@@ -33,3 +33,10 @@ def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     snapshot = made.ask("evm_snapshot")
     yield made
     node_rpc.take_back(chain.url, snapshot)
+
+
+@pytest.fixture
+def delegated(desk: Desk) -> Desk:
+    """Whose account carries orders out."""
+    desk.delegate()
+    return desk

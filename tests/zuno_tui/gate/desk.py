@@ -179,6 +179,11 @@ class Desk:
         return int(decode(("uint160", "uint48", "uint48"), words)[0])
 
 
+def confirmed(approval: dict[str, Any]) -> tuple[str, str, str]:
+    """What names an approval, and confirms it by its hash."""
+    return approval["planId"], "--confirm", approval["hash"]
+
+
 def assert_nothing_left(desk: Desk, tokens: list[str]) -> None:
     contracts = desk.devnet.contracts
     assert contracts.universal_router is not None

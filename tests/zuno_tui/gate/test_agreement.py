@@ -1,18 +1,34 @@
-"""What counts as agreement, who is named when there is none, and what gas may cost then."""
+"""Who is asked, what counts as agreement, who is named when there is none, what gas may cost."""
 
 from collections.abc import Sequence
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
+from chain.contracts.networks import network_named
 from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
 from chain.execution.plan.facts import FeeCaps
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import NoEndpoint
 from chain.rpc.records import Block, FeeHistory
-from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compare_statements
+from tests.fakes.told_reader import ToldReader
+from zuno_tui.gate.agreement import (
+    Agreement,
+    Connections,
+    Silent,
+    Witness,
+    compare_statements,
+    evidence_of,
+    open_connections,
+    refuse_silent_route,
+)
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.settings import Settings
+from zuno_tui.settings.schema import LimitsTable
 
 OURS = {"block": "0xaa", "nonce": 7, "gas of exit": Gas(100_000)}
 LIE = {**OURS, "nonce": 8}
@@ -174,3 +190,60 @@ async def test_no_single_endpoint_sets_the_tip_or_the_base_fee(
 
 async def test_where_only_one_is_set_it_is_as_found() -> None:
     assert await agreed_fees((), BLOCK, FeeCaps(5, 1)) == FeeCaps(5, 1)
+
+
+BASE, DEVNET = network_named("base"), network_named("devnet")
+NODE = ToldReader(lambda *_: None)
+
+
+def _client(reader: ToldReader) -> RpcClient:
+    return cast("RpcClient", reader)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("doubt", [None, 77.0])
+def test_two_are_needed_where_two_are_set_and_none_may_vouch_alone(
+    count: int, alone: bool, doubt: float | None
+) -> None:
+    witnesses = tuple(Witness(str(place), _client(NODE)) for place in range(count))
+    connections = Connections(Route(_client(NODE)), witnesses, alone=alone, doubt_seconds=doubt)
+    readers = tuple(NamedReader(witness.host, witness.client) for witness in witnesses)
+    asked = () if alone or count < 2 else readers
+
+    there = evidence_of(BASE, connections)
+    assert there == replace(
+        ONE_ENDPOINT,
+        witnesses=asked,
+        doubt_seconds=ONE_ENDPOINT.doubt_seconds if doubt is None else doubt,
+    )
+    assert evidence_of(DEVNET, connections) == replace(EMBEDDED, witnesses=asked)
+
+
+async def test_nothing_is_signed_for_a_private_endpoint_that_is_not_there() -> None:
+    silent = _client(ToldReader(lambda *_: NoEndpoint("three did not answer.", "")))
+    with pytest.raises(NoEndpoint, match="Sends go through it alone"):
+        await refuse_silent_route(Route(silent, "three"))
+    await refuse_silent_route(Route(silent))
+    there = ToldReader(lambda *_: 1)
+    await refuse_silent_route(Route(_client(there), "three"))
+    assert [method for method, _ in there.asked] == ["eth_chainId"]
+
+
+@pytest.mark.parametrize(
+    ("answer_seconds", "waited"), [(None, 22.5), (5, 20), (6.5, 20), (7, 21), (30, 90)]
+)
+async def test_a_witness_is_waited_for_as_long_as_three_answers(
+    answer_seconds: float | None, waited: float
+) -> None:
+    from chain.rpc.client import RpcClient
+
+    urls = ("http://one:1", "http://two:2")
+    limits = LimitsTable(answer_seconds=answer_seconds, doubt_seconds=33)
+    settings = Settings(endpoints={"devnet": urls}, limits=limits)
+    async with (
+        RpcClient(DEVNET, urls) as reads,
+        open_connections(settings, DEVNET, reads) as found,
+    ):
+        assert (found.witness_seconds, found.doubt_seconds) == (waited, 33)
+        assert found.route.others == tuple(witness.client for witness in found.witnesses)

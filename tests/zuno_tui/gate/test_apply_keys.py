@@ -53,7 +53,7 @@ class Person:
         return str(spoken.data["planId"])
 
     def brings(self, *arguments: str, answers: tuple[tuple[str, str], ...]) -> Spoken:
-        """A key to keep, which `test_wallet_canary` tries in an interpreter of its own."""
+        """A key to keep, which `test_wallet_keyring` tries in an interpreter of its own."""
         return self._types(Terminal.run, *arguments, answers=answers)
 
     def types(self, *arguments: str, answers: tuple[tuple[str, str], ...] = ()) -> Spoken:

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
-import httpx2
 import pytest
 
 from chain.contracts.abi import encode_call
-from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import FEE_STEWARD, UPDATE_FEE
@@ -17,26 +14,12 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.plan.context import DEAREST_POOL_FEE
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.drift_kinds import KINDS, LET_THROUGH, Drifting
 from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.drift import DriftLimits
 
 EDGE, MANY = 2, 50
-
-
-@pytest.fixture
-def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client(verify=False) as http:
-        made = Moves(http, devnet.url, network_named("devnet"))
-        with made.undone():
-            yield made
-
-
-@pytest.fixture
-def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(devnet, CommandLine(tmp_path / "home"), capsys)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from chain.contracts.storage import pool_slots
 from tests import node_rpc
 from tests.fakes.proxy import Answer, Call, Proxy, refuses
-from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.desk import REFUSED, Desk, confirmed
 
 NETWORK_FAULT = 4
 SECRET = "a-key-that-is-never-shown"
@@ -27,15 +27,11 @@ def _collected(desk: Desk) -> dict[str, Any]:
     return desk.approved("collect", str(desk.token_id("transferred in")))
 
 
-def _confirmed(approval: dict[str, Any]) -> tuple[str, str, str]:
-    return approval["planId"], "--confirm", approval["hash"]
-
-
 def test_sends_go_through_the_private_endpoint_and_no_other(desk: Desk, private: Proxy) -> None:
     with Proxy(desk.devnet.url) as public:
         reading = replace(desk, rpc=public.url)
         approval = _collected(reading)
-        applied = reading.apply_here(*_confirmed(approval), "--json")
+        applied = reading.apply_here(*confirmed(approval), "--json")
         after = reading.here("outbox", "--json")
         listed = reading.here("outbox")
 
@@ -56,9 +52,9 @@ def test_a_private_endpoint_that_is_down_is_a_refusal_before_anything_is_signed(
     before = desk.nonce()
 
     private.__exit__(None, None, None)
-    down = desk.here("apply", *_confirmed(approval))
+    down = desk.here("apply", *confirmed(approval))
     with private:
-        up = desk.apply_here(*_confirmed(approval), "--json")
+        up = desk.apply_here(*confirmed(approval), "--json")
 
     assert (down.code, down.out) == (NETWORK_FAULT, "")
     assert private.host in down.words
@@ -106,9 +102,9 @@ def test_silence_is_not_agreement_unless_one_is_let_vouch_alone(desk: Desk) -> N
 
     refused = one_down.here("collect", token_id)
     approval = one_down.approved("collect", token_id, "--alone")
-    not_applied = one_down.refused(*_confirmed(approval))
+    not_applied = one_down.refused(*confirmed(approval))
     nonce = desk.nonce()
-    applied = one_down.apply_here(*_confirmed(approval), "--alone", "--json")
+    applied = one_down.apply_here(*confirmed(approval), "--alone", "--json")
 
     assert (refused.code, refused.out) == (REFUSED, "")
     assert "127.0.0.1:9" in refused.words
@@ -138,7 +134,7 @@ def test_the_trial_comes_from_whoever_can_make_it_and_is_called_agreed_only_wher
         two = replace(desk, rpc=f"{simple.url},{one.url}")
         approval = _collected(two)
         shown = two.here("collect", str(desk.token_id("transferred in")))
-        applied = two.apply_here(*_confirmed(_collected(two)), "--json")
+        applied = two.apply_here(*confirmed(_collected(two)), "--json")
 
     assert approval["simulation"]["method"] == "eth_simulateV1"
     assert approval["quoted"] == honest["quoted"]
@@ -210,7 +206,7 @@ def test_endpoints_that_disagree_are_refused_at_approve_and_at_apply(
         urls = [desk.devnet.url, liar.url]
         both = replace(desk, rpc=",".join(urls if place == "second" else reversed(urls)))
         approving = both.here("collect", token_id)
-        applying = both.here("apply", *_confirmed(approval))
+        applying = both.here("apply", *confirmed(approval))
 
     assert approving.code == REFUSED, approving.words
     assert applying.code == REFUSED, applying.words
@@ -236,7 +232,7 @@ def test_code_other_than_the_shipped_is_refused_at_approve_and_at_apply(
     with Proxy(desk.devnet.url, lies) as liar:
         alone = replace(desk, rpc=liar.url)
         approving = alone.here("collect", str(desk.token_id("transferred in")))
-        applying = alone.here("apply", *_confirmed(approval))
+        applying = alone.here("apply", *confirmed(approval))
 
     for refused in (approving, applying):
         assert refused.code == REFUSED
@@ -291,7 +287,7 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
         return {"result": sent[-1]}
 
     with Proxy(desk.devnet.url, breaks_after_the_exit) as proxy:
-        applied = replace(desk, rpc=proxy.url).apply_here(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=proxy.url).apply_here(*confirmed(approval), "--json")
 
     assert applied.code == 1
     assert ": discarded (tried before it was signed, it fails" in applied.words
@@ -304,17 +300,17 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
 
 def test_damage_to_one_file_leaves_what_is_in_the_other(desk: Desk) -> None:
     approval = _collected(desk)
-    assert desk.apply_here(*_confirmed(approval)).code == 0
+    assert desk.apply_here(*confirmed(approval)).code == 0
     database, journal = desk.command.home / "zuno.db", desk.command.home / "outbox.db"
 
     database.write_bytes(b"not a database" * 1000)
     after = desk.here("outbox", "--json")
-    again = desk.refused(*_confirmed(approval))
+    again = desk.refused(*confirmed(approval))
     content = b"not a database" * 1000
     journal.write_bytes(content)
     refused = [
         desk.here("outbox"),
-        desk.here("apply", *_confirmed(approval)),
+        desk.here("apply", *confirmed(approval)),
         desk.here("collect", str(desk.token_id("transferred in"))),
     ]
     reading = desk.here("positions", "--json")

@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -17,6 +19,7 @@ from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import call_in
+from chain.standing_orders.order import StandingState
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
@@ -24,12 +27,49 @@ from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_order_walks import sign_here
-from tests.zuno_tui.gate.test_orders_week import head_time, slice_until, watched
 from tests.zuno_tui.gate.test_standing_orders import STATE
+from tests.zuno_tui.monitor_process import MonitorProcess, command
 
 NETWORK = network_named("devnet")
 MOVES, SHIFT, HALF = 3, 100, 100
 LIQUIDITY = 4 * 10**16
+SLICE = 1_500
+"""Seconds between two looks: less than the gap after which a condition begins anew."""
+
+
+@contextmanager
+def watched(desk: Desk) -> Iterator[MonitorProcess]:
+    arguments = command(
+        desk.command.home, desk.devnet.url, interval=5.0, address=desk.devnet.wallet
+    )
+    with MonitorProcess.running(arguments) as monitor:
+        yield monitor
+
+
+def head_time(desk: Desk) -> int:
+    return int(desk.ask("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+
+
+def slice_until(desk: Desk, monitor: MonitorProcess, book: StandingOrders, end: int) -> None:
+    """Time passes as fast as the monitor looks."""
+    while (now := head_time(desk)) < end:
+        waiting = [
+            kept.order.number for kept in book.all() if kept.progress.state is StandingState.WAITING
+        ]
+
+        def looked(now: int = now, waiting: list[int] = waiting) -> bool:
+            found = [book.find(number).progress for number in waiting]
+            return all(
+                one.state is not StandingState.WAITING or (one.looked_at or 0) >= now
+                for one in found
+            )
+
+        monitor.until(looked)
+        sent = any(kept.progress.state is StandingState.SENT for kept in book.all())
+        desk.ask("zuno_step", 60 if sent else min(SLICE, max(1, end - now)))
+        if sent:
+            polls = len(monitor.of("poll"))
+            monitor.until(lambda polls=polls: len(monitor.of("poll")) > polls)  # type: ignore[misc]
 
 
 def dollars(amounts: Amounts, price: int) -> float:

@@ -1,7 +1,6 @@
 """Forgeries that would make sense by themselves: another order, a worse pool, a dearer copy."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -12,7 +11,6 @@ from chain.contracts.abi import decode, encode_call
 from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DecodedPoolKey, PoolKey
-from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, WETH
 from chain.devnet.world.pools import SLEEPY
@@ -25,7 +23,6 @@ from chain.execution.v4.records import (
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
 from tests import node_rpc
 from tests.chain.moves import NEVER, Moves
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.forged_journal import Draft, KeptJournal, read_draft, write_forged
 from tests.zuno_tui.gate.forging import (
@@ -38,11 +35,6 @@ from tests.zuno_tui.gate.forging import (
 
 _QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 _UNUSED_TIER = (10_000, 200)
-
-
-@pytest.fixture
-def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(devnet, CommandLine(tmp_path / "home"), capsys)
 
 
 @pytest.fixture

@@ -55,12 +55,6 @@ NETWORK = network_named("devnet")
 GROWING = ("over", "$0.5", "every", "10m", "times", "2")
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def gas_of(desk: Desk, watching: Watching, number: int = 1) -> int:
     receipt = desk.ask("eth_getTransactionReceipt", watching.order(number).progress.results[-1])
     return int(receipt["gasUsed"], 16)
@@ -320,7 +314,7 @@ def test_the_page_says_what_a_move_means_and_warns_of_a_large_part(delegated: De
     other = desk.here("order", "move", small, "up", "to", edge(desk, 100)).out
 
     rows = told.index("Afterwards it stands below the price"), told.index("What was sold at")
-    assert rows[0] < rows[1] < told.index("A thief of the watch key destroys at most $")
+    assert rows[0] < rows[1] < told.index("Whoever steals the watch key can destroy at most $")
     assert re.search(r"(19|20)(\.\d+)?% of its pool's liquidity: pushing the price", told), told
     assert "of its pool's liquidity" not in other
 

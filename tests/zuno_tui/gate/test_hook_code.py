@@ -1,8 +1,7 @@
 """The hash of a hook's code changes with everything that answers for it, on the embedded chain."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-import httpx2
 import pytest
 
 from chain.contracts.addresses import keccak
@@ -20,14 +19,6 @@ OWN, CODE, OTHER_CODE = "0x5f5ff3", "0x60015f5260205ff3", "0x60025f5260205ff3"
 NAMES_ITS_FIRST_WORD = "0x5f545f5260205ff3"
 REVERTS = "0x5f5ffd"
 ANSWERS_NOTHING = "0x5f5ff3"
-
-
-@pytest.fixture
-def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client(verify=False) as http:
-        moves = Moves(http, devnet.url, network_named("devnet"))
-        with moves.undone():
-            yield moves
 
 
 @pytest.fixture

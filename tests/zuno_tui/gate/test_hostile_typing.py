@@ -12,23 +12,13 @@ import pytest
 
 from chain.base.home import Home
 from chain.contracts.addresses import checksum
-from chain.contracts.networks import network_named
-from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import WIDE_PROVIDER
-from tests import node_rpc
-from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.forged_journal import read_draft, write_forged
 from tests.zuno_tui.terminal import Terminal
 
 QUESTION = "Type apply"
-
-
-@pytest.fixture
-def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    with Moves(node_rpc.http(), devnet.url, network_named("devnet")).undone():
-        yield Desk(devnet, CommandLine(tmp_path / "home"), capsys)
 
 
 @pytest.fixture

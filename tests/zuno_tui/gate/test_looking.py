@@ -17,7 +17,7 @@ from chain.execution.outbox.outbox import Outbox
 from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
-from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.desk import REFUSED, Desk, confirmed
 from tests.zuno_tui.gate.interrupted_plans import (
     Restartable,
     position_of,
@@ -29,8 +29,6 @@ from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxRea
 from zuno_tui.intents.intents import OpenOutbox as AskedOutbox
 from zuno_tui.intents.intents import Show
 from zuno_tui.present.views import ApprovalView, DispatchView
-
-FAILED = 1
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +57,6 @@ def _re_range(desk: Desk) -> dict[str, Any]:
     return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
 
 
-def _confirmed(approval: dict[str, Any]) -> tuple[str, str, str]:
-    return approval["planId"], "--confirm", approval["hash"]
-
-
 def _findings(desk: Desk) -> dict[str, Any]:
     document: dict[str, Any] = desk.here("outbox", "--json").data
     return document
@@ -73,7 +67,7 @@ def test_after_a_restart_no_look_replays_a_plan(chain: Restartable, desk: Desk) 
     desk.ask("evm_mine")
     approval = _re_range(desk)
     unused = desk.approved("collect", str(desk.token_id("transferred in")))
-    applied = desk.apply(*_confirmed(approval))
+    applied = desk.apply(*confirmed(approval))
     token_id = desk.token_id("underpaid")
     gone = position_of(desk, token_id)
     chain.restart()
@@ -82,8 +76,8 @@ def test_after_a_restart_no_look_replays_a_plan(chain: Restartable, desk: Desk) 
 
     first, second = _findings(desk), _findings(desk)
     rows = asyncio.run(_rows_at_the_desk(desk))
-    resumed = desk.here("outbox", "resume", *_confirmed(approval))
-    old = desk.here("apply", *_confirmed(unused))
+    resumed = desk.here("outbox", "resume", *confirmed(approval))
+    old = desk.here("apply", *confirmed(unused))
 
     assert applied.code == 0, applied.words
     assert len(approval["transactions"]) == 6
@@ -150,7 +144,7 @@ def test_resume_shows_what_it_sends_and_asks_for_the_word(desk: Desk, left: Left
     terminal = Terminal.run(["outbox", "resume", *desk.flags, "--json"], environment)
     terminal.answer("Type resume", "resume")
     code, out, shown = terminal.end()
-    again = desk.here("outbox", "resume", *_confirmed(approval))
+    again = desk.here("outbox", "resume", *confirmed(approval))
 
     assert [one["situation"] for one in looked["findings"]] == ["not sent"]
     assert [one.code for one in (nobody, wrong, other)] == [REFUSED] * 3
@@ -168,7 +162,7 @@ def test_resume_by_its_hash_needs_no_terminal(desk: Desk, left: Left) -> None:
     approval = left.at(desk)
     before = sent_so_far(desk)
 
-    resumed = desk.here("outbox", "resume", *_confirmed(approval))
+    resumed = desk.here("outbox", "resume", *confirmed(approval))
 
     assert resumed.code == 0, resumed.words
     assert sent_so_far(desk) == before + 1
@@ -181,7 +175,7 @@ def test_bytes_that_were_changed_on_disk_are_not_sent_again(desk: Desk, left: Le
         (raw,) = journal.execute("SELECT raw FROM outbox_versions").fetchone()
         journal.execute("UPDATE outbox_versions SET raw = ?", (raw[:-1] + b"\x01",))
 
-    resumed = desk.here("outbox", "resume", *_confirmed(approval))
+    resumed = desk.here("outbox", "resume", *confirmed(approval))
 
     assert resumed.code == REFUSED, resumed
     assert sent_so_far(desk) == before
@@ -192,10 +186,10 @@ def test_the_policy_is_asked_again_before_bytes_are_sent_again(desk: Desk, left:
     before = sent_so_far(desk)
     settings = desk.command.home / "settings.toml"
     settings.write_text("[limits]\nmax_fee_gwei = 0.000001\n")
-    refused = desk.here("outbox", "resume", *_confirmed(approval))
+    refused = desk.here("outbox", "resume", *confirmed(approval))
     unsent = sent_so_far(desk)
     settings.unlink()
-    resumed = desk.here("outbox", "resume", *_confirmed(approval))
+    resumed = desk.here("outbox", "resume", *confirmed(approval))
 
     assert refused.code == REFUSED, refused
     assert unsent == before
@@ -280,6 +274,6 @@ def test_of_several_that_wait_one_must_be_named(desk: Desk, left: Left) -> None:
         assert first["planId"] in unnamed.words
         assert second["planId"] in unnamed.words
     assert sent_so_far(desk) == before
-    named = desk.command("outbox", "cancel", *_confirmed(second), *desk.flags)
+    named = desk.command("outbox", "cancel", *confirmed(second), *desk.flags)
     assert named.code == 0, named.words
     assert sent_so_far(desk) == before + 1

@@ -48,12 +48,6 @@ def account_code(desk: Desk) -> str:
     return str(desk.ask("eth_getCode", desk.devnet.wallet, "latest"))
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def lent(desk: Desk) -> None:
     before = desk.nonce()
     approval, result = signed(desk, "wallet", "delegate")

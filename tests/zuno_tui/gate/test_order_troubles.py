@@ -41,12 +41,6 @@ from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def _session(desk: Desk) -> Session:
     home = Home.locate(os.environ, desk.command.home)
     settings = load_settings(home.settings, {}, Flags(network="devnet", rpc=desk.devnet.url))

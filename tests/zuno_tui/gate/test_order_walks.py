@@ -467,12 +467,6 @@ def _assert_moved(desk: Desk, call: OrderCall, walked: Walk) -> None:
     assert int(position["liquidity"]) == entry.liquidity + (call.target is not None)
 
 
-@pytest.fixture
-def walking(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def _walks(
     desk: Desk, seeds: range, tmp_path: Path, walk_kind: WalkKind = "any"
 ) -> tuple[Counter[StandingState], Counter[str]]:
@@ -496,17 +490,19 @@ def _walks(
     return ended, done
 
 
-def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_path: Path) -> None:
-    ended, _ = _walks(walking, range(1), tmp_path)
+def test_orders_act_when_their_condition_held_and_never_else(
+    delegated: Desk, tmp_path: Path
+) -> None:
+    ended, _ = _walks(delegated, range(1), tmp_path)
 
     assert ended.total() == 1
 
 
 @pytest.mark.parametrize("kind", ["compound", "move"])
 def test_compounds_and_moves_act_when_they_may_and_never_else(
-    walking: Desk, tmp_path: Path, kind: WalkKind
+    delegated: Desk, tmp_path: Path, kind: WalkKind
 ) -> None:
-    ended, _ = _walks(walking, range(1), tmp_path, kind)
+    ended, _ = _walks(delegated, range(1), tmp_path, kind)
 
     assert ended.total() == 1
 

@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from chain.devnet.launch import DevnetReady
-from tests import node_rpc
 from tests.fakes.proxy import Answer, Call, Proxy
 from tests.fork_server import fork_server
 from tests.samples import some_of
 from tests.waiting import HUNG_SECONDS, wait_until
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
 FAILED, REFUSED, NETWORK = 1, 3, 4
@@ -27,11 +24,8 @@ STATE_READS = ("eth_getStorageAt", "eth_getCode", "eth_getBalance")
 
 
 @pytest.fixture
-def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    desk = Desk(devnet, CommandLine(tmp_path / "home"), capsys)
-    before = desk.ask("evm_snapshot")
+def desk(desk: Desk) -> Iterator[Desk]:
     yield desk
-    node_rpc.take_back(devnet.url, before)
     assert not _copies(), "a copy of the chain is left behind"
 
 

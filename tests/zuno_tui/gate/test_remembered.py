@@ -1,15 +1,12 @@
 """What a home remembers of contracts: written after agreement, found out when wrong, let go of."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from chain.base.store import Store
 from chain.contracts.networks import network_named
-from chain.devnet.launch import DevnetReady
 from chain.devnet.world.deployment import FAKE_USDC
 from chain.positions.overview import Sources, tokens_at
 from chain.rpc.client import RpcClient
@@ -18,19 +15,12 @@ from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.lie_parts import first_word, reads
-from tests.zuno_tui.gate.taken_back import desk_at
 from tests.zuno_tui.gate.unlisted_token import UNLISTED, unlisted_position
 from zuno_tui.gate.contract_code import pinned_code
 
 FAILED = 1
 ANOTHER_CODE = "0x" + "ab" * 32
 DEVNET = network_named("devnet")
-
-
-@pytest.fixture
-def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    with desk_at(devnet, tmp_path, capsys) as made:
-        yield made
 
 
 def _pins(desk: Desk) -> dict[str, str]:

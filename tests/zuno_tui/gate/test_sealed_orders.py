@@ -19,13 +19,11 @@ from msgspec.structs import replace as with_fields
 from agents.monitor.alerts.alert import Severity
 from agents.monitor.heartbeat import Note
 from chain.base.home import Home
-from chain.contracts.delegation import LIMITED_CALLS
 from chain.contracts.networks import network_named
-from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.standing_orders.book import StandingOrders, order_file
 from chain.standing_orders.call import read_call
-from chain.standing_orders.order import FeesOver, StandingOrder, StandingState, delegation_text
+from chain.standing_orders.order import FeesOver, StandingState, delegation_text
 from chain.standing_orders.seal import salt_of
 from chain.wallet.demo import demo_key
 from chain.wallet.keystore import StoreChoice
@@ -58,11 +56,6 @@ def _edit(path: Path, **fields: Any) -> None:
     path.write_text(json.dumps({**document, **fields}))
 
 
-def _carried_out(desk: Desk, order: StandingOrder) -> int:
-    call = {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.delegation_signed).hex()}
-    return int(desk.ask("eth_call", call, "latest"), 16)
-
-
 def _key_nonce(desk: Desk) -> int:
     return int(desk.ask("eth_getTransactionCount", WATCH_KEY.address, "latest"), 16)
 
@@ -73,12 +66,6 @@ def _criticals(desk: Desk) -> str:
     return " ".join(
         one.finding.message for one in news if one.finding.severity is Severity.CRITICAL
     )
-
-
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
 
 
 EDITS: list[dict[str, Any]] = [

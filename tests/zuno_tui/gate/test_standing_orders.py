@@ -47,12 +47,6 @@ from zuno_tui.settings import Flags
 STATE = "healthy"
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 class Watching:
     """The machine that carries out orders, look by look."""
 
@@ -173,7 +167,7 @@ def test_an_order_says_how_far_the_price_is_and_what_it_brings_there(delegated: 
     assert found is not None, shown
     base, quote, dollars = (float(figure.replace(",", "")) for figure in found.groups())
     assert dollars == pytest.approx(base * float(price) + quote, rel=1e-3)
-    assert "1.01% above that" in shown
+    assert "now and must fall 1%" in shown
     assert f"comes out {found[1]} WETH, or" in shown
 
 

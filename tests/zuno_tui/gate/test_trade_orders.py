@@ -200,28 +200,6 @@ async def test_a_plan_from_the_future_is_refused(tmp_path: Path) -> None:
         assert (await refused(desk, plan)).code is RefusalCode.DRIFT
 
 
-async def test_waiting_orders_count_as_exposure(tmp_path: Path) -> None:
-    """An order that may still open something takes its room under the leverage guard."""
-    double = ExchangeDouble()
-    async with trading(tmp_path, double, Wall()) as desk:
-        plan = await planned(desk)
-        mark = (await desk.market.funding(plan.symbol)).mark
-        step = (await desk.market.rules(plan.symbol)).quantity_step
-        room = int(21_500 / mark / step) * step
-        waits = VenueOrder(
-            client_id="zuno-waits",
-            symbol=plan.symbol,
-            side=OrderSide.BUY,
-            type=OrderType.MAKER,
-            quantity=round(room, 6),
-            price=round(mark * 0.9, 2),
-        )
-        await desk.venue.submit(waits)
-        assert (await desk.account()).waiting
-
-        assert "leverage guard" in str(await refused(desk, plan))
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

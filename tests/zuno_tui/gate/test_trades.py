@@ -121,17 +121,6 @@ async def test_a_plan_is_refused_when_it_is_old_or_the_price_has_moved(tmp_path:
         assert await refusal(desk, plan) is RefusalCode.ALREADY_APPLIED
 
 
-async def test_a_plan_is_approved_on_the_venue_it_was_made_for_alone(tmp_path: Path) -> None:
-    """Money on paper is not money: a plan of the one may not be sent with the other."""
-    async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
-        plan = await planned(desk)
-        elsewhere = plan.model_copy(update={"venue": "live:binance"})
-
-        with pytest.raises(GateRefusedError, match="was made for live:binance, and this is paper"):
-            await approve_trade(desk, elsewhere)
-        assert desk.outbox.newest_given(ActKind.TRADE, None) is None
-
-
 async def test_fees_are_bound_up_to_the_price_that_is_named(tmp_path: Path) -> None:
     """A sale may fill above its price: it is worth more then, and its fee is higher."""
     async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
@@ -147,17 +136,6 @@ async def test_fees_are_bound_up_to_the_price_that_is_named(tmp_path: Path) -> N
     bound = next(line for line in receipt.lines if line.bounds == "worst case")
     assert f"{cost.highest:,.2f} or less" in bound.words
     assert float(bound.dollars.removeprefix("≤ $").replace(",", "")) >= cost.most
-
-
-async def test_a_plan_from_the_future_is_not_approved(tmp_path: Path) -> None:
-    """A clock that was set back would let it live longer than it may."""
-    wall = Wall()
-    async with trading(tmp_path, ExchangeDouble(), wall) as desk:
-        plan = await planned(desk)
-        wall.now = plan.made_at - 1.0
-
-        with pytest.raises(GateRefusedError):
-            await approve_trade(desk, plan)
 
 
 async def test_an_order_that_waits_is_exposure_to_the_guard(tmp_path: Path) -> None:

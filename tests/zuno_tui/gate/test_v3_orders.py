@@ -40,12 +40,6 @@ def chain() -> Iterator[DevnetReady]:
         yield ready
 
 
-@pytest.fixture
-def delegated(desk: Desk) -> Desk:
-    desk.delegate()
-    return desk
-
-
 def stop(desk: Desk, ref: str, share: float) -> StandingOrder:
     price = float(desk.positions()[ref]["price"])
     ordered(desk, "close", ref, "below", f"{price * share:.2f}")

@@ -1,4 +1,4 @@
-"""Pages at any width and in any unit: nothing cut, nothing beyond the edge; and their documents."""
+"""Pages at any width and in any unit, nothing cut or beyond the edge; their documents."""
 
 import json
 import re
@@ -13,12 +13,15 @@ from chain.math.liquidity import Amounts
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import v4_position
 from chain.tokens import Token
+from tests.zuno_tui.screen.visit_scenes import SENT
 from zuno_tui.present.charts import plain
 from zuno_tui.present.document import document
-from zuno_tui.present.output import json_text
+from zuno_tui.present.output import OutputColumn, json_text, print_json, table
 from zuno_tui.present.pages.balances import TokenBalance, WalletBalances, balances_page
 from zuno_tui.present.pages.exit_drill import ExitDrillReport, WayOut, exit_drill_page
+from zuno_tui.present.pages.export import ExportedPlan, ExportedStep, export_page
 from zuno_tui.present.pages.history import HistoryRecord, history_page
+from zuno_tui.present.pages.outbox import outbox_page
 from zuno_tui.present.pages.page import (
     Page,
     PageCell,
@@ -28,6 +31,7 @@ from zuno_tui.present.pages.page import (
     page_text,
 )
 from zuno_tui.present.terminal import Terminal, cell_width
+from zuno_tui.present.views import DispatchView
 
 STRANGE = "\x1b[31m流動性 of somebody who wrote a whole sentence\u202e"
 
@@ -191,3 +195,120 @@ def test_a_document_is_the_record_with_reasons_for_what_is_unknown() -> None:
     assert strange["price"] is None
     assert strange["unknown"] == {"price": "nobody trades it", "value": "nobody trades it"}
     assert "unknown" not in known
+
+
+_ROUTER, _TOKEN = "0x" + "ab" * 20, "0x" + "cd" * 20
+_DEADLINE = 1_768_180_500
+
+
+def _plan(*, for_safe: bool, has_own_key: bool = False) -> ExportedPlan:
+    steps = (
+        ExportedStep("approve WETH", _TOKEN, 0, None),
+        ExportedStep("open WETH/USDC", _ROUTER, 15 * 10**17, _DEADLINE),
+    )
+    return ExportedPlan(
+        plan_id="plan_77",
+        headline="Open a position",
+        coin="ETH",
+        sender=_ROUTER,
+        for_safe=for_safe,
+        has_own_key=has_own_key,
+        expires_at=_DEADLINE,
+        steps=steps,
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("for_safe", [True, False])
+def test_each_transaction_stands_with_its_value_and_its_deadline(
+    width: int, *, for_safe: bool
+) -> None:
+    lines = [plain(line) for line in draw_page(export_page(_plan(for_safe=for_safe)), width)]
+    told = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= width
+    assert "2 transactions to sign elsewhere" in told
+    assert "1.5 2026-01-12 01:15 UTC" in told
+    assert "none" in told
+    # The file is saved already: only another form of it has to be written.
+    assert "batch.json" not in told
+    assert ("zuno export plan_77 --format raw > transactions.json" in told) is for_safe
+
+
+def test_a_batch_for_a_safe_says_so_to_a_wallet_that_is_none() -> None:
+    def told(plan: ExportedPlan) -> str:
+        return " ".join(plain(line) for line in draw_page(export_page(plan), 200))
+
+    own = told(_plan(for_safe=True, has_own_key=True))
+    assert "a Safe cannot send this batch" in own
+    assert "zuno apply plan_77" in own
+    assert "Transaction Builder" not in own
+    unknown = told(_plan(for_safe=True))
+    assert "only if that address is a Safe" in unknown
+    assert "Transaction Builder" in unknown
+    listed = told(_plan(for_safe=False, has_own_key=True))
+    assert "Safe" not in listed
+
+
+APPROVED = DispatchView(
+    "plan_00112233aabbccdd",
+    1_768_250_000.0,
+    "Close #26",
+    "approved, not applied",
+    (("close #26", "approved", ""),),
+    (),
+    (),
+    most_gas="0.0004053 ETH",
+)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_what_was_only_approved_stands_apart_with_what_it_may_cost(width: int) -> None:
+    lines = [plain(line) for line in draw_page(outbox_page((APPROVED, *SENT)), width)]
+    assert max(map(len, lines)) <= width
+    assert "2 sent · 1 approved and not sent" in " ".join(lines)
+    approved, sent = (
+        next(place for place, line in enumerate(lines) if title in line)
+        for title in ("APPROVED, NOT SENT", "  SENT")
+    )
+    of_plan = next(place for place, line in enumerate(lines) if "Close #26" in line)
+    others = [place for place, line in enumerate(lines) if "Collect the fees of #7" in line]
+    assert approved < of_plan < sent < others[0]
+    assert any("0.0004053 ETH" in line for line in lines[approved:sent])
+
+
+def test_nothing_is_said_of_what_is_not_there() -> None:
+    told = " ".join(plain(line) for line in draw_page(outbox_page(SENT), 120))
+    assert "2 sent" in told
+    assert "NOT SENT" not in told
+
+
+def test_columns_line_up_whatever_is_in_them() -> None:
+    lines = table(
+        (OutputColumn("NAME"), OutputColumn("AMOUNT", "right")),
+        [("WETH", "1.5"), ("漢字", "12,000"), ("é́", "3")],
+    )
+
+    assert lines == ["NAME  AMOUNT", "WETH     1.5", "漢字  12,000", "é́          3"]
+
+
+def test_no_cell_can_steer_the_terminal() -> None:
+    hostile = "USDC\x1b]52;c;AAAA\x07\u202e\x9b31m\n0xBAD"
+
+    (_, line) = table((OutputColumn("TOKEN"),), [(hostile,)])
+
+    assert line == "USDC]52;c;AAAA31m0xBAD"
+
+
+def test_json_is_ascii_and_refuses_numbers_other_languages_misread(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_json({"symbol": "\x1b[31m漢", "liquidity": str(2**200)})
+
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert "\x1b" not in printed
+    assert json.loads(printed)["symbol"] == "\x1b[31m漢"
+    with pytest.raises(TypeError, match="2\\^53"):
+        print_json({"positions": [{"liquidity": 2**60}]})
+    with pytest.raises(ValueError, match="JSON"):
+        print_json({"value": float("nan")})

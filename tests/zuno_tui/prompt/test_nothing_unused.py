@@ -81,7 +81,8 @@ def _comes_back(value: str, shown: str) -> bool:
         wanted = Fraction(value)
         # What stays of a position is a hundred less what leaves.
         fees = (known.fee for known in DESK.held or () if _is_named(str(known.ref), shown))
-        return bool({wanted, 100 - wanted} & numbers) or f"{value}%" in fees
+        spoken = bool({wanted, 100 - wanted} & numbers) or f"{value}%" in fees
+        return spoken or _is_named(value, shown)
     names = _ALSO.get(value, (value,))
     pairs = (known.pair.lower() for known in DESK.held or () if _is_named(str(known.ref), shown))
     implied = "eth weth" if re.search(r"\b(un)?wrap\b", shown) else ""
@@ -90,6 +91,9 @@ def _comes_back(value: str, shown: str) -> bool:
 
 
 def _is_named(name: str, shown: str) -> bool:
+    if shown.startswith("alerts show"):
+        # An alert stands for its position.
+        shown += "".join(f" {ref}" for alert, ref in DESK.alerts_of or () if alert in shown.split())
     return re.search(rf"(?<![0-9.]){name}(?![0-9.])", shown) is not None or " all" in shown
 
 

@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
-from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.chain.moves import Moves
 from tests.zuno_tui.real_terminal.ssh_server import SshServer, ssh_server
 
 Node = Callable[..., Any]
@@ -27,12 +24,6 @@ def node(devnet: DevnetReady) -> Iterator[Node]:
     taken = ask("evm_snapshot")
     yield ask
     node_rpc.take_back(devnet.url, taken)
-
-
-@pytest.fixture
-def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client(verify=False) as http:
-        yield Moves(http, devnet.url, network_named("devnet"))
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
-"""The desk over real SSH: worked at, left, and cut off in the middle of an apply."""
+"""The desk over real SSH: cut off in the middle of an apply."""
 
 import shlex
 import sys
 from pathlib import Path
-
-import pytest
 
 from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.conftest import CommandLine
@@ -20,40 +18,6 @@ def _login(server: SshServer, devnet: DevnetReady, home: Path) -> Terminal:
     desk = (sys.executable, "-m", "zuno_tui", "--deterministic", "--home", str(home))
     chosen = ("--network", "devnet", "--rpc", devnet.url)
     return Terminal(server.client(shlex.join((*desk, *chosen))), 120, 36)
-
-
-@pytest.mark.soak
-def test_a_day_at_the_desk_over_ssh(
-    server: SshServer, devnet: DevnetReady, node: Node, tmp_path: Path
-) -> None:
-    token_id = node("zuno_status")["positions"]["below its range"]
-    counted = _sent(node, devnet)
-    with _login(server, devnet, tmp_path / "home") as terminal:
-        terminal.wait_for(rf"#{token_id} ", PATIENCE)
-        terminal.resize(80, 24)
-        terminal.wait_for("2 Alerts", PATIENCE)
-        terminal.resize(140, 40)
-        terminal.wait_for("NET 24H", PATIENCE)
-        terminal.send(f":recommend rebalance {token_id}\r")
-        terminal.wait_for("nothing to sign|to collect: type|a: approve|a, Enter: approve", PATIENCE)
-        terminal.wait_for(r"★ \w+", PATIENCE)
-        terminal.send(":approve exit\r")
-        terminal.wait_for("approved · e rehearses", PATIENCE)
-        terminal.send(":apply\r")
-        terminal.wait_for("Sign and send", PATIENCE)
-        terminal.read_page()
-        assert _sent(node, devnet) == counted
-        terminal.answer("apply", r"Done\. escape goes back", PATIENCE)
-        terminal.send("\x1b")
-        terminal.wait_for(r"1 Positions[\s\S]*Done · Close position", PATIENCE)
-        terminal.send(":quit\r")
-
-        assert terminal.end() == 0
-        assert terminal.restored()
-    (session,) = server.sessions
-    assert session.after == session.before
-    assert terminal.raw.rindex(b"\x1b[?1049l") > terminal.raw.rindex(b"\x1b[?1049h")
-    assert _sent(node, devnet) > counted
 
 
 def test_a_line_cut_in_the_middle_of_an_apply_has_one_effect(

@@ -211,7 +211,7 @@ async def test_a_view_that_is_asked_for_comes_to_the_front() -> None:
 async def test_the_tabs_of_a_narrow_terminal_tell_what_waits_out_of_sight() -> None:
     async with desk_app().run_test(size=(80, 24)) as pilot:
         await play(pilot, *MORNING)
-        assert "2 Alerts  3 open" in text_of(pilot, "#tabs")
+        assert "2 Alerts  5 open" in text_of(pilot, "#tabs")
         assert "4 Plan  ready" in text_of(pilot, "#tabs")
 
         await play(pilot, PlanChanged(APPLIED))

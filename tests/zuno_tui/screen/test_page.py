@@ -1,4 +1,4 @@
-"""Pages, help, logs and bars of the screen."""
+"""Pages, help, logs and bars of the screen, and the last gate before the terminal."""
 
 import logging
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from rich.console import Console
+from rich.segment import Segment
 from textual.app import App, ComposeResult
+from textual.color import Color
 from textual.containers import ScrollableContainer
 from textual.events import Key
 from textual.pilot import Pilot
@@ -20,7 +22,7 @@ from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play, until
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
 from zuno_tui.app.session import Session
-from zuno_tui.desk.events import PageReady
+from zuno_tui.desk.events import PageReady, PositionsChanged
 from zuno_tui.desk.pages import page_of
 from zuno_tui.features.orders.intents import (
     OrderAsked,
@@ -35,7 +37,7 @@ from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import ExplainPlan
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.transcript import wrap_text
-from zuno_tui.screen.app.app import SpacedScrollBar
+from zuno_tui.screen.app.app import AsciiOnly, ControlGuard, SpacedScrollBar
 from zuno_tui.screen.app.running import close_log, open_log
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import RowTable
@@ -345,3 +347,44 @@ async def test_an_account_that_understands_no_orders_is_told_so_first() -> None:
         assert any("type delegate at the desk" in line for line in lines_of(pilot))
         await pilot.press("enter", *"2800", "enter")
         assert link.intents == []
+
+
+BLACK = Color(0, 0, 0)
+HOSTILE = "a\x1b]52;c;eA==\x07b\x9b2Jc\u202ed\u200be\x7ff\x00"
+
+
+def test_what_steers_a_terminal_is_dropped_and_the_rest_is_left_alone() -> None:
+    segments = [Segment(HOSTILE), Segment("● über 東京 …"), Segment("plain")]
+
+    drawn = [segment.text for segment in ControlGuard().apply(segments, BLACK)]
+
+    assert drawn == ["a]52;c;eA==b2Jcdef", "● über 東京 …", "plain"]
+
+
+def test_ascii_keeps_every_width() -> None:
+    text = "├──●─┤ █░ ▲ ✗ ★ · − × … › ○ 2 → 1 “東京” é"
+
+    (segment,) = AsciiOnly().apply([Segment(text)], BLACK)
+
+    assert segment.text == '[--o-] #. ^ x * - - x ~ > . 2-> 1 "????" ?'
+    assert segment.cell_length == Segment(text).cell_length
+
+
+async def test_a_widget_that_cleans_nothing_is_cleaned_at_the_gate() -> None:
+    async with desk_app().run_test() as pilot:
+        await pilot.app.screen.mount(Static(HOSTILE, markup=False, id="raw"))
+        await pilot.pause()
+        raw = pilot.app.screen.query_one("#raw")
+        assert "\x1b" in str(raw.render())
+        (strip,) = raw.render_lines(raw.size.region)
+
+        assert strip.text.strip() == "a]52;c;eA==b2Jcdef"
+
+
+async def test_the_whole_desk_in_ascii() -> None:
+    async with desk_app(ascii_only=True).run_test(size=(120, 36)) as pilot:
+        rows = (replace(POSITIONS.rows[0], pair="東京/ü"), *POSITIONS.rows[1:])
+        await play(pilot, *MORNING, PositionsChanged(replace(POSITIONS, rows=rows)))
+        svg = pilot.app.export_screenshot()
+
+        assert [letter for letter in svg if ord(letter) > 0x7E and letter != "\xa0"] == []

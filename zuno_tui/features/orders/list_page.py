@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chain.base.units import age_text, minute_text
+from chain.base.units import age_text, minute_text, signed_percent
 from chain.contracts.networks import Address
 from chain.execution.plan.protocol import OrderKind
 from chain.math.ticks import sqrt_price_at_tick
@@ -32,10 +32,9 @@ from zuno_tui.present.pages.page import (
     Words,
     page_columns,
 )
-from zuno_tui.present.words import percent
 
-_FRESH = 5 * 60
-"""Seconds since the last look after which nobody seems to watch."""
+_FRESH, _JUST_NOW = 5 * 60, 60
+"""Seconds since the last look: after the first nobody seems to watch; under the second: now."""
 
 
 class PriceOfOrder(Struct, frozen=True):
@@ -47,7 +46,7 @@ class PriceOfOrder(Struct, frozen=True):
     high: float
     trigger: float | None
     distance: float | None
-    """How far the price is from the trigger, as a part of it; below it is negative."""
+    """How far the price must move to the trigger, as a part of the price; a fall is negative."""
 
 
 class StandingOrderRow(Struct, frozen=True):
@@ -152,7 +151,7 @@ def price_of_order(
         low=known[0],
         high=known[1],
         trigger=None if level is None else level.value,
-        distance=None if level is None or not level.value else now.value / level.value - 1,
+        distance=None if level is None or not now.value else level.value / now.value - 1,
     )
 
 
@@ -211,7 +210,8 @@ def _silence(row: StandingOrderRow, listed: OrderList) -> str | None:
 def _look_words(row: StandingOrderRow, now: float) -> str:
     if row.looked_at is None:
         return "nobody has looked yet"
-    return f"last look {age_text(max(0, int(now - row.looked_at)))} ago"
+    seconds = int(now - row.looked_at)
+    return f"last look {age_text(seconds)} ago" if seconds >= _JUST_NOW else "last look just now"
 
 
 def _table(waiting: list[StandingOrderRow], listed: OrderList) -> PageTable:
@@ -241,7 +241,7 @@ def _distance(row: StandingOrderRow) -> PageCell:
     if row.price is None or row.price.distance is None:
         return PageCell("–", "dim")
     near: DrawnTone = "warn" if abs(row.price.distance) < 0.02 else "plain"
-    return PageCell(percent(abs(row.price.distance)), near)
+    return PageCell(signed_percent(row.price.distance), near)
 
 
 def _picture(row: StandingOrderRow) -> Iterator[Block]:
@@ -261,7 +261,7 @@ def _picture(row: StandingOrderRow) -> Iterator[Block]:
 
 
 def _ended(over: list[StandingOrderRow]) -> PageTable:
-    columns = page_columns("#>", "WAS", "OUTCOME", "RECEIVED")
+    columns = page_columns("#>", "WAS", "OUTCOME", "RESULT")
     rows = (
         (
             PageCell(str(row.number), "dim"),

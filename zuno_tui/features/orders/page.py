@@ -172,8 +172,8 @@ def _meaning(draft: OrderDraft) -> Iterator[str]:
         return
     if not effects.moves or level is None:
         yield (
-            f"! A thief of the watch key destroys at most {percent(effects.share)} of the fees put "
-            "in while the price is there; past it, the fees that wait."
+            f"! Whoever steals the watch key can destroy at most {percent(effects.share)} of the "
+            "fees put in while the price is in the band, outside it the waiting fees."
         )
         return
     beside = "below" if level.side == "above" else "above"
@@ -189,7 +189,7 @@ def _meaning(draft: OrderDraft) -> Iterator[str]:
             f"{move.went_at:,.6g} on average is {back} at {move.back_at:,.6g}."
         )
     dollars = UNKNOWN if effects.dollars is None else usd(effects.dollars)
-    yield f"! A thief of the watch key destroys at most {dollars}, by all that is signed in a row."
+    yield f"! Whoever steals the watch key can destroy at most {dollars}, with all signed steps."
     if effects.of_pool >= MUCH_OF_POOL:
         yield (
             f"! Your position is {percent(effects.of_pool)} of its pool's liquidity: pushing the "
@@ -232,8 +232,9 @@ def _when(draft: OrderDraft) -> str:
     waits = f"{words} for {stays}."
     if outlook is None or outlook.distance is None:
         return waits
-    side = "above" if outlook.distance >= 0 else "below"
-    return f"{waits} It is {outlook.price} now, {percent(abs(outlook.distance))} {side} that."
+    moves = "fall" if outlook.distance < 0 else "rise"
+    away = percent(abs(outlook.distance))
+    return f"{waits} It is {outlook.price} now and must {moves} {away}."
 
 
 def _expected(draft: OrderDraft) -> str:
@@ -312,7 +313,7 @@ _THEN: dict[OrderKind, str] = {
 _GETS: dict[OrderKind, Callable[[OrderDraft], str]] = {
     "close": _expected,
     "collect": _expected,
-    "compound": lambda _: "What its range cannot take of the fees.",
+    "compound": lambda _: "The fees that do not fit its range.",
     "move": lambda _: "Its fees.",
     "follow": lambda _: "Its fees.",
 }

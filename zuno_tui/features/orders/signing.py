@@ -105,7 +105,7 @@ class OrderOutlook(Struct, frozen=True):
     price: str
     """Now, in the pair's own terms."""
     distance: float | None
-    """Of the price now from the one that is waited for, as a part of that; None without one."""
+    """The move the price must make to the one that is waited for, as a part of it; None without."""
     amounts: Amounts
     """What is in the position at the price that is waited for, else now; fees besides."""
     dollars: float | None
@@ -452,7 +452,7 @@ def _outlook(
         whole = base / 10**pair.base.decimals * there.value
         dollars = (whole * 10**pair.quote.decimals + quote) * rate
     waits = isinstance(condition, PricePast) and there.value > 0
-    distance = here.value / there.value - 1 if waits else None
+    distance = there.value / here.value - 1 if waits and here.value else None
     withdrawn = position.withdrawn
     before = Amounts(0, 0) if isinstance(withdrawn, Unknown) else withdrawn.value
     return OrderOutlook(pair.price_text(now), distance, amounts, dollars, before)

@@ -134,7 +134,7 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
     if plan.liquidation is not None and hedge.reached > 0:
         others = ", all else there as far" if plan.leverage_before else ""
         risen = f"{hedge.position.coin} {plan.liquidation / plan.mark - 1:+.0%}{others}"
-        yield FigureRow(LIQUIDATION, "", f"{plan.liquidation:,.0f}", risen)
+        yield FigureRow(LIQUIDATION, "", f"${plan.liquidation:,.0f}", f"where {risen}")
     if plan.leverage_before is not None and plan.leverage_after is not None:
         yield FigureRow(
             "leverage",

@@ -517,7 +517,8 @@ def _dissent(plan: TradePlan) -> str:
         return ""
     less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
     lean = "" if plan.conflicts is None else _lean(plan.conflicts, _cards(plan.findings))
-    return f"You asked for {hedge.ratio:.0%}. The experts {lean}would hedge {less}."
+    asked = "This hedges all of it." if hedge.ratio == 1 else f"You asked for {hedge.ratio:.0%}."
+    return f"{asked} The experts {lean}would hedge {less}."
 
 
 def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:

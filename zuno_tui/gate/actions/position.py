@@ -81,6 +81,12 @@ _HEADLINES: dict[Together, str] = {
 }
 
 
+def _headline(verb: Together, held: Sequence[PositionFacts]) -> str:
+    """What was taken out of a v3 range and waits there is no fee, and comes with a collect."""
+    waits = verb == "collect" and any(any(facts.withdrawn) for facts in held)
+    return "Collect fees and withdrawn tokens of" if waits else _HEADLINES[verb]
+
+
 async def action_for(
     sources: Sources,
     verb: Together,
@@ -96,7 +102,7 @@ async def action_for(
     if len(refs) == 1:
         [ref] = refs
         mine = await _held(sources, ref, owner)
-        headline = f"{_HEADLINES[verb]} position {position_label(mine.ref)}"
+        headline = f"{_headline(verb, [mine.facts])} position {position_label(mine.ref)}"
         coin = _paid_as_coin(sources, [mine.facts], native=native)
         mine = replace(mine, tokens=(*mine.tokens, *([NATIVE] if coin else ())))
         return mine.action(verb, headline, _request(verb, mine.facts, coin))
@@ -129,7 +135,7 @@ async def action_for(
     named = "_".join(str(snapshot.ref) for snapshot in taken[:_MOST_NAMED])
     return Action(
         f"{verb}_{named}_{taken[0].block.number}",
-        f"{_HEADLINES[verb]} {count}",
+        f"{_headline(verb, held)} {count}",
         SeveralRequest(parts),
         subject_of(*taken),
         tokens,

@@ -16,6 +16,7 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.words import amount_of, percent, worth
@@ -55,7 +56,10 @@ def balances_page(held: WalletBalances, title: str) -> Page:
         (
             (headline, *(Words(words, "warn") for words in held.disputes)),
             (_table(held),),
-            (Words("Tokens in the wallet itself; positions are not counted: zuno portfolio"),),
+            (
+                Words("Tokens in the wallet itself; positions are not counted: zuno portfolio"),
+                next_steps(f"where to provide it: zuno pools {_largest(held)}"),
+            ),
         ),
     )
 
@@ -67,7 +71,7 @@ def _table(held: WalletBalances) -> PageTable:
     known = total([each.value for each in ranked if not isinstance(each.value, Unknown)])
     columns = page_columns(
         *("TOKEN", "BALANCE>", money_head("PRICE", unit), money_head("VALUE", unit)),
-        *("SHARE>", "PRICE FROM@72"),
+        *("SHARE>", "PRICE FROM@96"),
     )
     rows = tuple(
         (
@@ -85,6 +89,10 @@ def _table(held: WalletBalances) -> PageTable:
     blank = PageCell("")
     sums = (PageCell("all tokens"), blank, blank, money_cell(known, unit), blank, blank)
     return PageTable(columns, rows, (sums,) if len(rows) > 1 else ())
+
+
+def _largest(held: WalletBalances) -> str:
+    return max(held.balances, key=_size).token.label
 
 
 def _share(value: Quantity[Fraction], whole: Quantity[Fraction]) -> PageCell:

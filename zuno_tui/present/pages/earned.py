@@ -1,5 +1,6 @@
 """What positions earned in a period: fees, and what is left of them after LVR."""
 
+from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -17,6 +18,7 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.words import signed_money, worth
@@ -101,9 +103,20 @@ def earned_page(earned: EarnedReport, title: str) -> Page:
             (
                 Words("net = fees − LVR (what arbitrage took), by UTC day"),
                 Words(f"{title}, block {earned.block:,} · each hour at its own prices"),
+                *_next(earned),
             ),
         ),
     )
+
+
+def _next(earned: EarnedReport) -> Iterator[Words]:
+    """Why the worst did badly, where one lost more to arbitrage than it was paid."""
+    known = [row for row in earned.positions if not isinstance(row.net, Unknown)]
+    worst = min(known, key=lambda row: _size(row.net), default=None)
+    if worst is not None:
+        name = position_name(worst.token_id)
+        asks = f"zuno recommend {name}" if _size(worst.net) < 0 else f"zuno inspect {name}"
+        yield next_steps(f"{asks} (earned least)", "since entry, with costs: zuno history")
 
 
 def _days(earned: EarnedReport) -> tuple[DayBars, ...]:

@@ -1,5 +1,6 @@
 """Whether every position could be closed now, and what would come back."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.words import short_worth
@@ -60,7 +62,9 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
     held = sum(way.held for way in drill.positions)
     able = held - len(drill.ways_shut)
     good = not drill.ways_shut
-    said = f"{able} of {held} positions can be closed now"
+    empty = len(drill.positions) - held
+    beside = f", {empty} empty" * bool(empty)
+    said = f"{able} of {held} positions can be closed now{beside}"
     return Page(
         "Exit drill",
         (
@@ -79,15 +83,27 @@ def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
                 for way in drill.positions
                 if way.words
             ),
-            (Words(f"{title}, block {drill.block:,} · simulated now, nothing was sent"),),
+            (
+                Words(f"{title}, block {drill.block:,} · simulated now, nothing was sent"),
+                *_next(drill),
+            ),
         ),
     )
+
+
+def _next(drill: ExitDrillReport) -> Iterator[Words]:
+    name = next((position_name(way.token_id) for way in drill.positions if way.open), None)
+    if name is not None:
+        yield next_steps(
+            f"close one for real: zuno close {name}",
+            f"or when a price is reached: zuno order close {name} below PRICE",
+        )
 
 
 def _table(drill: ExitDrillReport) -> PageTable:
     unit, blank = drill.unit, PageCell("")
     columns = page_columns(
-        "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH", unit), "GAS>"
+        "#>", "POOL", "WAY OUT@88", "YOU RECEIVE", money_head("WORTH", unit), "GAS>"
     )
     rows = tuple(
         (

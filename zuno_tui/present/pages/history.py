@@ -34,6 +34,7 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.portfolio import wallet_words
@@ -229,7 +230,10 @@ def history_page(
             tuple(_stories(history)),
             tuple(_done(history)),
             tuple(_happened(history)),
-            (Words(_coverage(history)),),
+            (
+                Words(_coverage(history)),
+                next_steps("one position: zuno history ID", "as a file: zuno history --csv"),
+            ),
         ),
     )
 
@@ -248,10 +252,11 @@ def _headline(history: HistoryRecord) -> PageHeadline:
     profit, paid = _sum(known, _profit), _sum(known, _paid_in)
     share = f" · {signed_percent(profit / paid)} of {money(paid, _USD)} put in" if paid else ""
     others = len(history.stories) - len(known)
+    count = "1 position" if len(known) == 1 else f"{len(known)} positions"
     rest = f" · {others} not counted: cost unknown" if others else ""
     return PageHeadline(
         f"profit {signed_money(Known(profit, ''), _USD)}",
-        f"{len(known)} positions{share}{rest}",
+        f"{count}{share}{rest}",
         "bad" if profit < 0 else "good",
     )
 
@@ -261,7 +266,7 @@ def _coverage(history: HistoryRecord) -> str:
     if not history.everything:
         return f"{count} entries in the part you asked for · all of it: zuno history"
     owned = money(Fraction(history.total).limit_denominator(10**_PLACES), _USD)
-    return f"{count} entries, adding up to the {owned} you own · as a file: zuno history --csv"
+    return f"{count} entries, adding up to the {owned} you own"
 
 
 def _stories(history: HistoryRecord) -> Iterator[Block]:

@@ -96,6 +96,11 @@ class Words(Struct, frozen=True):
         return _wrapped(self.text.translate(DROP), self.tone, width)
 
 
+def next_steps(*steps: str) -> Words:
+    """What a person may type next, said once at the end of a page."""
+    return Words(f"Next: {' · '.join(steps)}", "plain")
+
+
 class PageTable(Struct, frozen=True):
     columns: tuple[PageColumn, ...]
     rows: tuple[Cells, ...]

@@ -144,7 +144,7 @@ def pool_cells(pool: ListedPool) -> Cells:
     return (
         PageCell(pool.pair, "strong"),
         PageCell(pool.protocol, "dim"),
-        PageCell(pool.fee_words),
+        _fee_cell(pool),
         PageCell("–" if pool.price is None else figure(pool.price)),
         _cell(pool.fees_a_day_usd, round_usd),
         _cell(pool.apr_ten_percent, yearly_percent),
@@ -152,6 +152,17 @@ def pool_cells(pool: ListedPool) -> Cells:
         _pays_cell(pool.edge7d),
         PageCell(worth(pool.depth_usd, WorthUnit.USD).partition(".")[0]),
         PageCell(pool.hook_words, "bad" if danger else "warn"),
+    )
+
+
+def _fee_cell(pool: ListedPool) -> PageCell:
+    """A hook is named here, too: its own column has no room on a narrow screen."""
+    if not pool.hook_words:
+        return PageCell(pool.fee_words)
+    danger = pool.hook_danger is Danger.DANGEROUS
+    # Only a hook can make a fee dynamic.
+    return PageCell(
+        f"{pool.fee_words}{'' if pool.dynamic else ' hook'}", "bad" if danger else "warn"
     )
 
 

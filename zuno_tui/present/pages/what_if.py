@@ -1,11 +1,12 @@
 """What every position would be at another price."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal
 
 from msgspec import Struct
 
-from chain.base.units import Quantity, combine
+from chain.base.units import Quantity, Unknown, combine
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef, position_name
 from chain.tokens import Token
@@ -26,12 +27,19 @@ from zuno_tui.present.pages.page import (
     PageHeadline,
     PageTable,
     Words,
+    next_steps,
     page_columns,
 )
 from zuno_tui.present.words import signed_money, worth
 
-StateThen = Literal["in range", "out of range", "empty"]
-_TONES: dict[StateThen, DrawnTone] = {"in range": "good", "out of range": "bad", "empty": "dim"}
+StateThen = Literal["in range", "out of range", "leaves it", "enters it", "empty"]
+_TONES: dict[StateThen, DrawnTone] = {
+    "in range": "good",
+    "enters it": "good",
+    "out of range": "dim",
+    "leaves it": "bad",
+    "empty": "dim",
+}
 
 
 class PositionAtPrice(Struct, frozen=True):
@@ -58,7 +66,9 @@ class PositionAtPrice(Struct, frozen=True):
     def state(self) -> StateThen:
         if not (self.amount0_then or self.amount1_then):
             return "empty"
-        return "in range" if self.in_range_then else "out of range"
+        if self.in_range_then:
+            return "in range" if self.in_range_now else "enters it"
+        return "leaves it" if self.in_range_now else "out of range"
 
 
 class WhatIfReport(Struct, frozen=True):
@@ -97,9 +107,28 @@ def what_if_page(asked: WhatIfReport, title: str) -> Page:
                 Words(f"{moved or 'No position crosses an edge'} · other prices stay as they are"),
             ),
             (_table(asked),),
-            (Words(f"{title}, block {asked.block:,} · fees and idle tokens as they are now"),),
+            (
+                Words(f"{title}, block {asked.block:,} · fees and idle tokens as they are now"),
+                *_next(asked),
+            ),
         ),
     )
+
+
+def _next(asked: WhatIfReport) -> Iterator[Words]:
+    """What helps the position that would lose most."""
+    losses = {
+        position_name(row.token_id): row.change.value
+        for row in asked.positions
+        if not isinstance(row.change, Unknown) and row.change.value < 0
+    }
+    if losses:
+        name = min(losses, key=lambda each: losses[each])
+        side = "below" if asked.change_percent < 0 else "above"
+        yield next_steps(
+            f"short what the worst holds: zuno hedge {name}",
+            f"leave it in time: zuno order close {name} {side} PRICE",
+        )
 
 
 def _table(asked: WhatIfReport) -> Block:

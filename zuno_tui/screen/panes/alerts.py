@@ -125,7 +125,7 @@ class AlertsPane(RowTable):
             self._tells_next = True
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
-        self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
+        self.waiting = sum(row.state in ("open", "reopened") for row in view.rows)
         self._retitle()
 
     def _all_fees(self, rows: Sequence[AlertRow]) -> str:

@@ -251,7 +251,7 @@ def _table(
     plain = [_figure_style(option, options) for option in told]
     yield line(
         f"‹{chosen + 1} of {len(options)}›" if hidden else "",
-        [_name(option) for option in told],
+        [_head(option, columns[0] - 1) for option in told],
         [f"{style} bold" for style in styles],
     )
     if _JUDGED in labels:
@@ -293,6 +293,12 @@ def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:
 
 def _name(option: OptionView) -> str:
     return f"★ {option.name}" if option.recommended else option.name
+
+
+def _head(option: OptionView, room: int) -> str:
+    """`★ C 12.7%` where `wide` has no room: the number says which it is."""
+    name = _name(option)
+    return name if cell_len(name) <= room else name.removesuffix(" wide")
 
 
 def _figure_style(option: OptionView, options: Sequence[OptionView]) -> str:

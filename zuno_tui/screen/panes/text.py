@@ -86,7 +86,7 @@ _TONE_COLOURS = {
     "bad": "$error",
     "dim": "$quiet",
 }
-_BESIDE_FROM = 100
+_BESIDE_FROM, _WHOLE_FROM = 100, 150
 _AROUND_STATUS = 2
 _GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
@@ -163,14 +163,15 @@ class GlanceLine(TextLine):
         if self.size.width < _BESIDE_FROM:
             inside = inside.partition(",")[0]
         day = f"value {view.day}" if view.day else ""
-        if view.beside and self.size.width >= _BESIDE_FROM:
-            beside = view.beside
+        if view.beside and self.size.width >= _WHOLE_FROM:
+            beside, collect = view.beside, ""
             if view.fees:
                 beside = f"{view.beside} incl. {view.fees} to collect{view.apart}"
-            collect = ""
         elif view.beside and day:
             # The worth before it is of the wallet, too, and did not gain that.
-            day = f"positions {view.day.partition(' (')[0]}"
+            gained = view.day.partition(" (")[0]
+            whole = self.size.width >= _BESIDE_FROM
+            day = f"{view.beside}, {gained}" if whole else f"positions {gained}"
         ranges = literal(inside, "$success" if view.all_in else "$warning")
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [

@@ -48,7 +48,8 @@ class PoolsScreen(SubScreen):
     def compose(self) -> ComposeResult:
         with Vertical(id="pools", classes="visit") as page:
             page.border_title = literal("Pools to provide liquidity in")
-            yield Input(self._narrowed, placeholder="filter: weth usdc 0.05", id="narrow")
+            example = "type to narrow the list, like weth usdc 0.05"
+            yield Input(self._narrowed, placeholder=example, id="narrow")
             yield RowTable(_COLUMNS, id="pool-rows")
         yield KeyLine(id="keys")
 

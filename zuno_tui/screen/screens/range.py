@@ -294,6 +294,8 @@ def _figure_lines(preview: RangePreview, width: int, height: int) -> Iterator[Co
     sizes = [max(len(row[place]) for row in rows) for place in range(len(_COLUMNS))]
     sizes[0] = max(sizes[0], *(len(amount.label) for amount in preview.amounts))
     sizes[-1] = sizes[-1] and max(sizes[-1], _CHANGE)
+    if sum(sizes) + _GAP * (len(_COLUMNS) - 1) > width:
+        sizes[-1] = 0  # what changes can be seen beside each other; a row in two lines cannot
     room = (width - sum(sizes)) // (len(_COLUMNS) - 1)
     gap = " " * max(_GAP, min(_WIDEST_GAP, room))
     titles = [title if size else "" for title, size in zip(_COLUMNS, sizes, strict=True)]

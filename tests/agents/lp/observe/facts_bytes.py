@@ -1,20 +1,17 @@
-"""Observes a chain and prints the canonical bytes' digest: `python -m … URL TOKEN_ID`."""
+"""All that is observed of a chain, as canonical bytes."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import Capital, CreateGoal
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.strict_json import canonical, digest
+from chain.base.strict_json import canonical
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC
 from chain.protocols.reference import v4_position
-from tests.agents.lp.observe.conftest import scouting
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateContext, MarketContext
@@ -45,12 +42,3 @@ async def all_facts(scout: Scouting, token_ids: list[int]) -> bytes:
     for goal in (ETHER_GOAL, STRANGE_GOAL):
         found.append(facts_bytes(await scout.observer.survey(goal, DEMO_WALLET.address, profile)))
     return b"\n".join(found)
-
-
-async def _main(url: str, token_ids: list[int]) -> None:
-    async with scouting(url) as scout:
-        sys.stdout.write(digest(await all_facts(scout, token_ids)))
-
-
-if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1], [int(one) for one in sys.argv[2:]]))

@@ -1,31 +1,29 @@
-"""Every position of the demo world observed, against the contracts and a second reading."""
-
-from math import sqrt
+"""Positions and pools observed, against the contracts and a second reading, in few requests."""
 
 import pytest
 from eth_abi.abi import decode
 
-from agents.lp.facts import MarketContext, depth_of
-from agents.lp.observe import NoSuchPositionError
+from agents.bus.envelope import MOST_BYTES
+from agents.lp.facts import Capital, CreateContext, CreateGoal, MarketContext, depth_of
+from agents.lp.observe import NoFittingPoolError, NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH
-from agents.numbers.regime import Regime, read_regime
+from agents.numbers.regime import Regime
 from agents.numbers.rules import RiskProfile
-from agents.numbers.survival import estimate_sigma
+from agents.numbers.shapes import MAX_SURVEYED_POOLS, ExposureBias
 from chain.contracts.abi import encode_call
-from chain.contracts.networks import network_named
-from chain.contracts.pool_key import PoolKey
-from chain.devnet.world.accounts import NEIGHBOUR
-from chain.devnet.world.deployment import USDC
+from chain.contracts.calldata import initialize_pool
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR
+from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_USDC, WETH_USDC_LOW
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
 from tests.agents.lp.observe.conftest import Chain
-from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 from tests.chain.pools.quoting import quote_exact_input
 
 CONTRACTS = network_named("devnet").contracts
-DAY = 24 * 3600
-ROUNDED = 6e-6
-"""What six significant digits may take away."""
 STATES = (
     "healthy",
     "near the edge",
@@ -102,36 +100,6 @@ async def test_amounts_and_fees_are_what_burning_would_pay(chain: Chain, state: 
     identity = identify(position.token_id, key, position.tick_lower, position.tick_upper)
     [paid] = chain.moves.burn_payouts([(identity, position.owner)], context.block)
     assert paid == (position.amount0 + position.fees0, position.amount1 + position.fees1)
-
-
-@pytest.mark.parametrize("state", STATES)
-async def test_the_market_is_what_a_second_reading_of_the_logs_finds(
-    chain: Chain, state: str
-) -> None:
-    context = await observed(chain, state)
-    pool, market = context.observed.pool, context.observed.market
-    swaps = raw_swaps(chain.moves, pool.pool_id)
-    unit0, unit1 = context.observed.token0.usd_per_unit, context.observed.token1.usd_per_unit
-    assert unit0 is not None
-    assert unit1 is not None
-
-    assert market.sigma_24h == pytest.approx(volatility(swaps, context.time, 24), rel=ROUNDED)
-    assert not market.sigma_assumed
-    estimate = estimate_sigma(market.sigma_24h, market.sigma_7d)
-    assert estimate is not None
-    assert market.sigma == pytest.approx(estimate.daily_sigma, rel=ROUNDED)
-    assert market.sigma_source.endswith(estimate.windows)
-    if market.sigma_7d is not None:
-        week = volatility(swaps, context.time, 168)
-        assert market.sigma_7d == pytest.approx(week, rel=ROUNDED)
-    paid = provider_fees(swaps, context.time - DAY, (unit0, unit1), pool.protocol_fee)
-    assert market.fees_24h_usd == pytest.approx(paid, rel=3 * ROUNDED)
-    rate = fee_rate(swaps, context.time - DAY, pool.protocol_fee)
-    assert market.fee_rate_24h == pytest.approx(rate, rel=3 * ROUNDED)
-    assert market.implied_sigma_24h == pytest.approx(sqrt(8 * rate), rel=3 * ROUNDED)
-    assert market.sigma_24h is not None
-    reading = read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency)
-    assert (context.observed.regime, context.observed.regime_reason) == reading[:2]
 
 
 @pytest.mark.parametrize("state", ["healthy", "stable", "native", "dynamic fee", "hooked"])
@@ -254,3 +222,192 @@ async def test_the_past_of_a_position_is_what_its_logs_add_up_to(chain: Chain) -
     async with chain.opened() as scouting:
         with pytest.raises(NoSuchPositionError):
             await scouting.observer.position_past(v4_position(10**6))
+
+
+POSITION_MANAGER = network_named("devnet").contracts.position_manager
+
+
+def goal(*capital: str, pair: tuple[str, str] | None = None, fee: int | None = None) -> CreateGoal:
+    return CreateGoal(
+        capital=tuple(Capital(token=token, amount=10**6) for token in capital),
+        pair=pair,
+        exposure=ExposureBias.NEUTRAL,
+        fee=fee,
+    )
+
+
+async def surveyed(chain: Chain, order: CreateGoal) -> CreateContext:
+    async with chain.opened() as scouting:
+        return await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
+
+
+def pool_ids(context: CreateContext) -> list[str]:
+    return [observed.pool.pool_id for observed in context.surveyed_pools]
+
+
+async def test_who_says_weth_is_offered_every_pool_of_weth_and_none_of_ether(chain: Chain) -> None:
+    context = await surveyed(chain, goal(WETH.address))
+    pools = (WETH_USDC_LOW, WETH_USDC, DYNAMIC, GUARDED, SLEEPY)
+    assert set(pool_ids(context)) == {pool.key.pool_id for pool in pools}
+    assert context.goal == goal(WETH.address)
+    assert context.owner == DEMO_WALLET.address
+    assert context.summary == ""
+
+
+async def test_who_says_ether_is_offered_both_and_the_coins_own_first(chain: Chain) -> None:
+    context = await surveyed(chain, goal(NATIVE))
+    assert pool_ids(context)[0] == ETH_USDC.key.pool_id
+    pools = (ETH_USDC, WETH_USDC_LOW, WETH_USDC, DYNAMIC, GUARDED, SLEEPY)
+    assert set(pool_ids(context)) == {pool.key.pool_id for pool in pools}
+    assert context.wrapped_native == WETH.address
+
+
+async def test_the_pair_and_the_fee_that_were_named_are_kept(chain: Chain) -> None:
+    paired = await surveyed(chain, goal(WETH.address, pair=(WBTC.address, WETH.address)))
+    assert pool_ids(paired) == [SLEEPY.key.pool_id]
+    low = await surveyed(chain, goal(NATIVE, pair=(NATIVE, USDC.address), fee=500))
+    assert pool_ids(low) == [WETH_USDC_LOW.key.pool_id]
+    dynamic = await surveyed(chain, goal(WETH.address, fee=DYNAMIC_FEE))
+    assert pool_ids(dynamic) == [DYNAMIC.key.pool_id]
+    both = await surveyed(chain, goal(WETH.address, USDC.address, fee=3000))
+    assert pool_ids(both) == [WETH_USDC.key.pool_id, GUARDED.key.pool_id]
+
+
+async def test_the_deepest_comes_first_and_hooked_ones_come_with_their_passport(
+    chain: Chain,
+) -> None:
+    context = await surveyed(chain, goal(USDC.address, WETH.address))
+    dangers = {one.pool.pool_id: one.pool.hook_danger for one in context.surveyed_pools}
+    assert dangers[DYNAMIC.key.pool_id] == "caution"
+    assert dangers[GUARDED.key.pool_id] == "dangerous"
+    assert dangers[WETH_USDC.key.pool_id] == "none"
+    assert pool_ids(context)[-1] == GUARDED.key.pool_id
+
+
+async def test_a_position_and_a_survey_say_the_same_of_a_pool(chain: Chain) -> None:
+    context = await surveyed(chain, goal(WETH.address))
+    async with chain.opened() as scouting:
+        healthy = await scouting.observer.observe_position(
+            v4_position(chain.positions["healthy"]), RiskProfile.BALANCED
+        )
+    index = pool_ids(context).index(WETH_USDC_LOW.key.pool_id)
+    assert context.surveyed_pools[index] == healthy.observed
+    assert context.gas == healthy.gas
+    assert context.block_hash == healthy.block_hash
+    for group, words in healthy.sources.items():
+        assert group == "position" or words in (
+            context.sources.get(f"pool {index}: {group}"),
+            context.sources.get(group),
+        )
+
+
+async def test_a_pool_nobody_traded_in_is_offered_with_what_is_unknown(chain: Chain) -> None:
+    key = PoolKey(WETH.address, USDC.address, 10_000, 200, NO_HOOK)
+    with chain.moves.undone():
+        data = initialize_pool(key, 2**96)
+        chain.moves.send(DEMO_WALLET, POSITION_MANAGER, data)
+        context = await surveyed(chain, goal(WETH.address, fee=10_000))
+        (found,) = context.surveyed_pools
+    market = found.market
+    assert found.pool.pool_id == key.pool_id
+    assert (found.pool.liquidity, found.pool.changes) == (0, ())
+    assert market.sigma_assumed
+    assert market.sigma == 0.03
+    assert market.sigma_source == "assumed for ether or bitcoin against a currency"
+    assert (market.sigma_24h, market.sigma_7d, market.path_efficiency) == (None, None, None)
+    assert market.fees_24h_usd == 0
+    assert (market.implied_sigma_24h, market.implied_sigma_7d) == (None, None)
+    assert found.regime is Regime.VOLATILE
+    assert found.regime_reason.startswith("By an assumption, nothing was measured: ")
+    sources = context.sources
+    assert sources["pool 0: volatility of 24 h"].startswith("unknown: the pool's swaps reach back")
+    assert sources["pool 0: implied volatility of 24 h"] == (
+        "unknown: the pool has no active liquidity"
+    )
+
+
+async def test_at_most_twelve_pools_are_offered_in_an_envelope_that_can_be_sent(
+    chain: Chain,
+) -> None:
+    with chain.moves.undone():
+        for fee in range(700, 712):
+            key = PoolKey(WETH.address, USDC.address, fee, 10, NO_HOOK)
+            data = initialize_pool(key, WETH_USDC_LOW_PRICE)
+            chain.moves.send(DEMO_WALLET, POSITION_MANAGER, data)
+        context = await surveyed(chain, goal(WETH.address))
+    assert len(context.surveyed_pools) == MAX_SURVEYED_POOLS
+    # Depth decides: the pools with liquidity are all among the twelve.
+    real = (WETH_USDC_LOW, WETH_USDC, DYNAMIC, GUARDED, SLEEPY)
+    assert {pool.key.pool_id for pool in real} <= set(pool_ids(context))
+    assert context.sources["pools"] == "20 pools of the network found, 12 observed"
+    assert len(context.model_dump_json()) < MOST_BYTES // 4
+
+
+WETH_USDC_LOW_PRICE = 4_390_298_316_957_708_944_524_072
+
+
+async def test_a_strangers_token_is_offered_only_to_who_names_it(chain: Chain) -> None:
+    context = await surveyed(chain, goal(FAKE_USDC.address))
+    (found,) = context.surveyed_pools
+    other, fake = found.token0, found.token1
+    if fake.address != FAKE_USDC.address:
+        other, fake = fake, other
+    assert (fake.kind, fake.decimals, fake.usd_per_unit) == ("other", 6, None)
+    assert other.usd_per_unit is not None
+    assert found.market.sigma_assumed
+    assert (
+        "pools price only listed tokens"
+        in context.sources[f"pool 0: price of token{int(found.token1 is fake)}"]
+    )
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        goal(USDT.address, fee=3000),
+        goal(USDT.address, pair=(WETH.address, USDT.address)),
+        goal(USDT.address, WBTC.address),
+        goal(WBTC.address, pair=(WETH.address, USDC.address)),
+        goal("0x" + "5a" * 20),
+    ],
+)
+async def test_where_no_pool_fits_the_person_hears_what_to_do(
+    chain: Chain, order: CreateGoal
+) -> None:
+    with pytest.raises(NoFittingPoolError, match="can hold this capital") as caught:
+        await surveyed(chain, order)
+    assert str(caught.value).endswith("zuno pools")
+
+
+GOAL = CreateGoal(
+    capital=(Capital(token=WETH.address, amount=10**18),),
+    pair=None,
+    exposure=ExposureBias.NEUTRAL,
+    fee=None,
+)
+
+
+async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Chain) -> None:
+    token_id = chain.positions["hooked"]
+    async with chain.opened() as scouting:
+        counts = []
+        for _ in range(3):
+            before = scouting.client.round_trips
+            await scouting.observer.observe_position(v4_position(token_id), RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # Position 2, week's start 1, headers 1, swaps 1, their times 1, the pool's beginning and the
+    # proof that they are all 2, depth 2, gas 1, the account's code 1, prices 2.
+    assert counts == [15, 8, 8]
+
+
+async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) -> None:
+    async with chain.opened() as scouting:
+        counts = []
+        for fee in (None, None, 500):
+            before = scouting.client.round_trips
+            order = GOAL.model_copy(update={"fee": fee})
+            await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # The list of pools 2, their states 1, depth for the order 2, hooks 1; then as above without
+    # the position.
+    assert counts == [17, 9, 9]

@@ -189,7 +189,7 @@ async def test_where_the_venue_would_close_is_told_with_all_that_is_held(
     table = next(table for table in told.tables if table.title == "ACCOUNT")
     row = next(row for row in table.rows if row.name == "liquidation")
 
-    price = float(row.second.replace(",", ""))
+    price = float(row.second.lstrip("$").replace(",", ""))
     move = price / plan.mark - 1
     short, long = plan.hedge.reached * price, other * 150.0 * (1 - move)
     left = plan.equity - plan.hedge.reached * (price - plan.mark) - other * 150.0 * move

@@ -97,12 +97,14 @@ COMMAND = Command(
         Verb(
             "cancel order",
             _read_cancel_order,
+            does="cancel a signed order on chain",
             spoken=("cancel my order", "cancel the order", "delete order", "remove order"),
             money=True,
         ),
         Verb(
             "cancel orders",
             _read_cancel,
+            does="cancel every signed order on chain",
             spoken=("cancel my orders", "cancel all orders", "cancel all my orders"),
             money=True,
         ),
