@@ -39,11 +39,13 @@ async def export_approval(
             "A delegation is signed by the account's own key, and not exported. "
             f"Sign it here: zuno apply {approval.plan_id}"
         )
+    form = " > batch.json" if for_safe else " --format raw > transactions.json"
     document = (_safe_batch if for_safe else _raw_list)(approval, dispatch)
     return CommandAnswer(
         lines=tuple(json_text(document).splitlines()),
         document=document,
         exact=True,
+        to_write=f"No file was written. To write it: zuno export {approval.plan_id}{form}",
         remarks=(*page_text(page), *_terms(approval, dispatch)),
         view=export_page(_exported(session, approval, dispatch, for_safe=for_safe)),
     )

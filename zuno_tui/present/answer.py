@@ -28,6 +28,8 @@ class CommandAnswer(Struct, frozen=True):
     code: int = DONE
     exact: bool = False
     """Whether the lines are a file for a program, which no terminal may break."""
+    to_write: str = ""
+    """How to get the file, for people who see its page in a shell."""
     view: Page | None = None
     """What people see, in a shell and on the screen alike; lines and heading where there is
     none. Of what is a file, too, unless the output goes into one."""
@@ -62,6 +64,7 @@ def print_answer(answer: CommandAnswer, *, as_json: bool) -> int:
 
         sys.stdout.write(page_text(answer.view, terminal_of(sys.stdout)))
         sys.stdout.flush()
+        _print_words((answer.to_write,) if answer.to_write else ())
     else:
         _print_words(answer.heading)
         (print_exactly if answer.exact else print_lines)(answer.lines)

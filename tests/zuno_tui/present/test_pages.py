@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from fractions import Fraction
 
 import pytest
@@ -14,6 +15,7 @@ from chain.prices.price import WorthUnit
 from chain.protocols.reference import v4_position
 from chain.tokens import Token
 from tests.zuno_tui.screen.visit_scenes import SENT
+from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.document import document
 from zuno_tui.present.output import OutputColumn, json_text, print_json, table
@@ -229,7 +231,7 @@ def test_each_transaction_stands_with_its_value_and_its_deadline(
     assert "2 transactions to sign elsewhere" in told
     assert "1.5 2026-01-12 01:15 UTC" in told
     assert "none" in told
-    # The file is saved already: only another form of it has to be written.
+    # The desk saves the file; a shell is told how to: only its other form stands here.
     assert "batch.json" not in told
     assert ("zuno export plan_77 --format raw > transactions.json" in told) is for_safe
 
@@ -247,6 +249,23 @@ def test_a_batch_for_a_safe_says_so_to_a_wallet_that_is_none() -> None:
     assert "Transaction Builder" in unknown
     listed = told(_plan(for_safe=False, has_own_key=True))
     assert "Safe" not in listed
+
+
+def test_how_to_write_the_file_is_told_where_its_page_is_shown_in_a_shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = export_page(_plan(for_safe=True))
+    answer = CommandAnswer(("{}",), {}, exact=True, to_write="To write it: like so", view=page)
+    print_answer(answer, as_json=False)
+    piped = capsys.readouterr()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_answer(answer, as_json=False)
+    shown = capsys.readouterr()
+
+    assert (piped.out, piped.err) == ("{}\n", "")
+    assert "2 transactions to sign elsewhere" in shown.out
+    assert shown.err == "To write it: like so\n"
+    assert all("To write it" not in line for line in answer.page), "the desk saves it"
 
 
 APPROVED = DispatchView(

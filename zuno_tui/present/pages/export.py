@@ -72,13 +72,13 @@ def _next_steps(plan: ExportedPlan) -> Iterator[str]:
         yield f"Or sign it in another program, from the list: {raw}"
     elif plan.for_safe:
         yield (
-            "If it is a Safe: drop the saved file in its Transaction Builder, check each line "
+            "If it is a Safe: drop the file in its Transaction Builder, check each line "
             "against this table, and have the owners sign."
         )
         yield f"If it is not: give your wallet's program the list: {raw}"
     else:
         yield (
-            "Give the saved list to your hardware wallet's program: check each line against this "
+            "Give the file to your hardware wallet's program: check each line against this "
             "table, sign and send them in this order."
         )
     yield f"See what came of it: zuno outbox {plan.plan_id}"
