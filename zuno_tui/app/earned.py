@@ -1,7 +1,7 @@
 """`zuno earned [PERIOD]`: what positions earned and lost by day, each and summed."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from chain.base.units import DAY, Known, Quantity, Unknown, combine
 from chain.bookkeeping.facts import PositionLife
 from chain.bookkeeping.wallet_history import read_closed_lives
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolId
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
@@ -247,6 +248,35 @@ async def read_earnings(
         head=overview.wallet.block,
         watch=watch,
     )
+    return _earnings_of(sources, overview, performance, hours, unit)
+
+
+def remembered_earnings(
+    sources: Sources, overview: Overview, performance: Performance, unit: WorthUnit, since: int
+) -> tuple[PositionEarnings, ...] | None:
+    """The same, asking nothing: by the hours that were read with the performance, and those that
+    are kept of the time before; None where they do not reach back so far."""
+    memory = HourMemory(sources.store, sources.network, sources.clock)
+    hours: dict[PoolId, PoolHours] = {}
+    for snapshot in overview.wallet.positions:
+        pool, terms = snapshot.pool.pool_id, fee_terms(snapshot.pool)
+        now, kept = performance.hours.get(pool), memory.load(pool, terms)
+        if now is None or now.unread or kept is None:
+            return None
+        if kept.since > since or kept.last.number < now.last.number:
+            return None
+        hours[pool] = kept.hours(pool, now.last, terms)
+    return _earnings_of(sources, overview, performance, hours, unit)
+
+
+def _earnings_of(
+    sources: Sources,
+    overview: Overview,
+    performance: Performance,
+    hours: Mapping[PoolId, PoolHours],
+    unit: WorthUnit,
+) -> tuple[PositionEarnings, ...]:
+    held, network = overview.wallet.positions, sources.network
     memory = DayMemory(sources.store, network, sources.clock)
     prices = past_prices(
         network,

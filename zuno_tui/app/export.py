@@ -15,6 +15,7 @@ from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.approval_view import signing_key
 from zuno_tui.present.output import Json, json_text
 from zuno_tui.present.pages.export import ExportedPlan, ExportedStep, export_page
 from zuno_tui.present.receipt_lines import page_text
@@ -57,6 +58,7 @@ def _exported(
         coin=session.network.native_symbol,
         sender=dispatch.sender,
         for_safe=for_safe,
+        has_own_key=signing_key(session.home, session.network, dispatch.sender).can_sign,
         expires_at=approval.bounds.expires_at,
         steps=tuple(
             ExportedStep(step.title, step.transaction.to, step.transaction.value, step.deadline)

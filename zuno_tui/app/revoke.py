@@ -17,6 +17,9 @@ from zuno_tui.present.terminal import columns
 
 _COLUMNS = columns("TOKEN", "SPENDER", "MAY MOVE>", "UNTIL")
 _HEX_ADDRESS = 42
+_TOKENS_ONLY = (
+    "This is of tokens alone: a position's operator stands on its page (zuno inspect 26)."
+)
 
 
 def action_to_take_back(
@@ -50,12 +53,15 @@ async def allowances(session: Session) -> CommandAnswer:
         known = await tokens_at(sources, {allowance.token for allowance in given}, "latest")
     told: Json = {"allowances": [document(allowance) for allowance in given]}
     if not given:
-        nothing = "No contract may move a token that this wallet is known to use."
-        return CommandAnswer((), told, heading=(nothing,))
+        nothing = "Nobody may move a token that this wallet is known to use."
+        return CommandAnswer((), told, heading=(nothing,), remarks=(_TOKENS_ONLY,))
     return CommandAnswer(
         tuple(table(_COLUMNS, list(allowance_rows(given, known)))),
         told,
-        remarks=("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all",),
+        remarks=(
+            "Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all",
+            _TOKENS_ONLY,
+        ),
     )
 
 

@@ -19,7 +19,13 @@ from chain.protocols.reference import PositionRef, stored_position
 from chain.protocols.v4.memory import SearchProgress
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
-from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_closed, read_earnings
+from zuno_tui.app.earned import (
+    PositionEarnings,
+    fees_by_day,
+    read_closed,
+    read_earnings,
+    remembered_earnings,
+)
 from zuno_tui.app.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
@@ -117,6 +123,9 @@ class PositionsReader:
         self._past: tuple[EtherSample, ...] = ()
         self._day: DayGain | None = None
         self._fees_by_day: tuple[tuple[str, float], ...] = ()
+        self._days_of: frozenset[PositionRef] = frozenset()
+        self._closed: tuple[PositionEarnings, ...] = ()
+        """As they were when the days were read last, with those that were held then."""
         self._weeks: dict[PositionRef, ChartView] = {}
         """Each ends with the day that was read last."""
         self._days_until = 0
@@ -299,10 +308,21 @@ class PositionsReader:
             known = max((result.measured_seconds for result in daily.values()), default=0) // HOUR
             gains = closed_hours(session.network, overview, performance)
             self._day = self._hours.day(gains, end, known, now=context.clock())
+            self._bring_days_up(overview, performance, end)
             self._show_again()
             if self._daily is None or self._daily.done():
                 self._daily = asyncio.create_task(self._read_days(overview, end))
         self._gains_at = context.clock()
+
+    def _bring_days_up(self, overview: Overview, performance: Performance, end: int) -> None:
+        """Today goes on with every read of the day; nothing is asked for it. What was closed
+        meanwhile is told with the next read of all days."""
+        if not self._days_of or not self._days_of <= _held(overview):
+            return
+        begin, unit = _week_begin(end), self._context.session.settings.unit
+        earned = remembered_earnings(self._reading, overview, performance, unit, begin)
+        if earned is not None:
+            self._fees_by_day = fees_by_day((*earned, *self._closed), begin)
 
     async def _read_days(self, overview: Overview, end: int) -> None:
         """Once an hour at most, and only where the week of every pool was read for something else:
@@ -313,7 +333,7 @@ class PositionsReader:
         if end == self._days_until or now - self._days_at < _BETWEEN_WEEKS or not held:
             return
         self._days_until, self._days_at = end, now
-        begin = end - end % DAY - (_WEEK - 1) * DAY
+        begin = _week_begin(end)
         kept = (memory.load(snapshot.pool.pool_id, fee_terms(snapshot.pool)) for snapshot in held)
         at_hand = sources.network.clock == "head"
         if not (at_hand or all(hours is not None and hours.since <= begin for hours in kept)):
@@ -328,6 +348,7 @@ class PositionsReader:
         except Exception as error:  # the rest is there without it; an hour later it is tried again
             self._context.status.show_trouble(fault_words(error))
             return
+        self._days_of, self._closed = _held(overview), closed.positions
         self._fees_by_day = fees_by_day((*earned, *closed.positions), begin)
         self._end_weeks(_week_charts(sources.network, overview, earned))
         self._show_again()
@@ -398,6 +419,10 @@ class PositionsReader:
                 await self._wanted.wait()
         except TimeoutError:
             return
+
+
+def _week_begin(end: int) -> int:
+    return end - end % DAY - (_WEEK - 1) * DAY
 
 
 def _week_charts(

@@ -15,8 +15,8 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Dispatch, PlanStep
-from chain.execution.outbox.rules import check_not_over
+from chain.execution.outbox.records import Dispatch, EndCode, PlanStep
+from chain.execution.outbox.rules import PlanOverError
 from chain.execution.outbox.sender import Sender, TransactionSigner
 from chain.execution.simulate import simulate
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
@@ -89,7 +89,8 @@ def unused_approval(
     """The newest approval of the plan, refused when another hash was confirmed or it was used."""
     given = waiting_approval(outbox, ActKind.PLAN, plan_id, confirmed)
     approval, dispatch = approval_in(outbox, given), outbox.dispatch(given.hash)
-    check_not_over(dispatch)
+    if dispatch.ended is not None and dispatch.ended.code is EndCode.TAKEN_BACK:
+        raise PlanOverError(dispatch, dispatch.ended.code)
     refuse_tampered(approval, dispatch, given)
     refuse_other_rules(approval)
     return approval, dispatch

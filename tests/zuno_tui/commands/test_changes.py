@@ -62,7 +62,10 @@ def test_a_position_grows_from_the_wallet_and_the_rest_of_the_leave_is_taken_bac
     assert len(revoked["transactions"]) == len(left)
     assert revoked["allowances"] == []
     assert desk.here("revoke", "--all").code == REFUSED
-    assert "Nobody may move" in desk.here("revoke").words
+    nothing_left = desk.here("revoke").words
+    assert "Nobody may move a token" in nothing_left
+    # Whoever may move a position is no spender of tokens, and stands elsewhere.
+    assert "tokens alone" in nothing_left
 
 
 def test_a_part_is_taken_out(desk: Desk) -> None:

@@ -1,5 +1,6 @@
 """The portfolio and its past at the desk."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import position_label, read_position_ref
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PortfolioChanged, PositionsChanged
 from zuno_tui.desk.portfolio import EtherHistory
-from zuno_tui.intents.intents import ShowPortfolio
+from zuno_tui.intents.intents import Refresh, ShowPortfolio
 from zuno_tui.present.charts import sparkline
 from zuno_tui.present.glance import EtherSample, ether_change
 from zuno_tui.settings.load import Flags
@@ -94,6 +96,36 @@ async def test_fees_by_day_at_the_desk_are_those_of_the_portfolio(
         assert row.week is not None
         assert row.week.prices[-1] == row.chart.prices[-1], "one price of now in both"
         assert 6 * DAY < row.week.times[-1] - row.week.times[0] <= 7 * DAY
+
+
+@pytest.mark.usefixtures("changed_world")
+async def test_fees_by_day_at_the_desk_go_on_with_its_rows(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    """Long before all days are read again: a minute is enough."""
+    passed = [0.0]
+    here = replace(opening(tmp_path, devnet.url), clock=lambda: time.time() + passed[0])
+    async with sitting(here) as desk:
+        first = await desk.until(
+            PositionsChanged, lambda told: bool(told.view.glance and told.view.glance.by_day)
+        )
+        assert first.view.glance is not None
+        before = first.view.glance.by_day
+        node("zuno_step", 1_800)
+        passed[0] = 60.0
+        await desk.ask(Refresh())
+        later = await desk.until(
+            PositionsChanged,
+            lambda told: bool(told.view.glance and told.view.glance.by_day not in ((), before)),
+        )
+        await desk.ask(ShowPortfolio())
+        await desk.desk.idle()
+        week = desk.heard_last(PortfolioChanged).view.total.week
+    assert later.view.glance is not None
+    after = later.view.glance.by_day
+    assert [day for day in after if day[0] != after[-1][0]] == [*before[:-1]], "past days stand"
+    assert sum(fees for _, fees in after) > sum(fees for _, fees in before)
+    assert sum(fees for _, fees in after) == pytest.approx(_dollars(week), abs=0.011)
 
 
 BEGIN = 1_768_003_200

@@ -32,6 +32,7 @@ from tests.virtual_time import pass_time
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import learn, recall_lessons, trade_memory
+from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 
@@ -118,6 +119,23 @@ async def test_a_plan_is_refused_when_it_is_old_or_the_price_has_moved(tmp_path:
         assert rested.state in (OrderState.CANCELLED, OrderState.EXPIRED)
         assert rested.filled + taken.filled == pytest.approx(plan.quantity)
         assert await refusal(desk, plan) is RefusalCode.ALREADY_APPLIED
+
+
+async def test_fees_are_bound_up_to_the_price_that_is_named(tmp_path: Path) -> None:
+    """A sale may fill above its price: it is worth more then, and its fee is higher."""
+    async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
+        plan = await planned(desk)
+        approved = await approve_trade(desk, plan)
+    cost, fee = approved.cost, max(desk.fees.maker, desk.fees.taker)
+    assert all(order.side == "sell" for order in plan.trading_orders)
+    assert cost.highest > max(order.price or plan.mark for order in plan.trading_orders)
+    traded = sum(order.quantity for order in plan.trading_orders)
+    assert traded * cost.highest * fee <= cost.most * (1 + 1e-12)
+    receipt = approval_view(approved).receipt
+    assert receipt is not None
+    bound = next(line for line in receipt.lines if line.bounds == "worst case")
+    assert f"{cost.highest:,.2f} or less" in bound.words
+    assert float(bound.dollars.removeprefix("≤ $").replace(",", "")) >= cost.most
 
 
 async def test_an_order_that_waits_is_exposure_to_the_guard(tmp_path: Path) -> None:

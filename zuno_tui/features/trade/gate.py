@@ -143,17 +143,25 @@ class TradeCost(NamedTuple):
 
     expected: float
     most: float
-    """With every order at the dearer fee."""
+    """With every order at the dearer fee, filled at the highest price."""
+    highest: float = 0.0
+    """The price up to which that holds: a sale may fill above its own."""
 
 
-def trade_cost(plan: TradePlan, fees: VenueFees) -> TradeCost:
-    expected = most = 0.0
+def trade_cost(plan: TradePlan, fees: VenueFees, deviation: float) -> TradeCost:
+    """`deviation` is how far the price may move until the orders are sent, as a part of it."""
+    expected = traded = 0.0
+    prices = [order.price for order in plan.orders if order.price and order.purpose in _TRADING]
+    highest = max((plan.mark, *prices)) * (1 + deviation)
     for order in plan.trading_orders:
-        worth = order.quantity * (order.price or plan.mark)
         rests = order.type == "maker"
+        worth = order.quantity * (order.price or plan.mark)
         expected += worth * (fees.maker if rests else fees.taker)
-        most += worth * max(fees.maker, fees.taker)
-    return TradeCost(expected, most)
+        traded += order.quantity
+    return TradeCost(expected, traded * highest * max(fees.maker, fees.taker), highest)
+
+
+_TRADING = ("entry", "close", "reduce")
 
 
 class ApprovedTrade(Struct, frozen=True):
@@ -263,7 +271,8 @@ async def _judge(
     _refuse_unfit(trading, plan, now)
     remarks = await check_account(trading, plan.symbol)
     account = await _look_again(trading, plan)
-    cost, profit = trade_cost(plan, trading.fees), _closing_profit(plan, account)
+    deviation = desk_limits(trading.settings).price_deviation
+    cost, profit = trade_cost(plan, trading.fees, deviation), _closing_profit(plan, account)
     return lambda given: ApprovedTrade(plan, given, venue_orders(plan), cost, remarks, profit)
 
 

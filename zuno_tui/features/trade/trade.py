@@ -4,6 +4,7 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from math import ceil
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -498,7 +499,12 @@ def _receipt(waiting: ApprovedTrade) -> ReceiptView:
     lines += [
         ReceiptLine("fees", "of the venue", usd(cost.expected)),
         ReceiptLine("pay", "", usd(cost.expected)),
-        ReceiptLine("bound", "of fees, before the exit", f"≤ {usd(cost.most)}", "worst case"),
+        ReceiptLine(
+            "bound",
+            f"of fees, before the exit, filled at {cost.highest:,.2f} or less",
+            f"≤ {usd(ceil(100 * cost.most) / 100)}",
+            "worst case",
+        ),
         *_stop_line(waiting),
     ]
     return ReceiptView(

@@ -1,5 +1,7 @@
 """What is handed to another signer: each transaction, until when, and what to do with the file."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from chain.base.units import COIN, minute_text
@@ -24,6 +26,9 @@ class ExportedPlan(Struct, frozen=True):
     coin: str
     sender: Address
     for_safe: bool
+    """Whether it is written as a batch for a Safe."""
+    has_own_key: bool
+    """Whether the sender signs with a key of its own, and is no Safe then."""
     expires_at: int
     steps: tuple[ExportedStep, ...]
 
@@ -31,14 +36,6 @@ class ExportedPlan(Struct, frozen=True):
 def export_page(plan: ExportedPlan) -> Page:
     count = len(plan.steps)
     calls = "1 transaction" if count == 1 else f"{count} transactions"
-    form, name = ("", "batch.json") if plan.for_safe else (" --format raw", "transactions.json")
-    use = (
-        "In the Safe's Transaction Builder: drop the file, check each line against this table, "
-        "and have the owners sign."
-        if plan.for_safe
-        else "Give the list to your hardware wallet's program: check each line against this table, "
-        "sign and send them in this order."
-    )
     return Page(
         "Export",
         (
@@ -46,19 +43,45 @@ def export_page(plan: ExportedPlan) -> Page:
                 PageHeadline(f"{calls} to sign elsewhere", f"{plan.headline} · {plan.plan_id}"),
                 Words(f"Sign before {minute_text(plan.expires_at)}.", "warn"),
                 Words(f"Only {checksum(plan.sender)} may send it.", "plain"),
+                *_unfit(plan),
             ),
             (_table(plan),),
             (
                 Words("NEXT", "title"),
-                Words(
-                    f"1. In a shell, write the file: zuno export {plan.plan_id}{form} > {name}",
-                    "plain",
+                *(
+                    Words(f"{place}. {words}", "plain")
+                    for place, words in enumerate(_next_steps(plan), 1)
                 ),
-                Words(f"2. {use}", "plain"),
-                Words(f"3. See what came of it: zuno outbox {plan.plan_id}", "plain"),
             ),
         ),
     )
+
+
+def _unfit(plan: ExportedPlan) -> Iterator[Words]:
+    """A batch is of use to a Safe alone."""
+    if plan.for_safe and plan.has_own_key:
+        yield Words("It signs with its own key: a Safe cannot send this batch.", "warn")
+    elif plan.for_safe:
+        yield Words("This batch is of use only if that address is a Safe.", "warn")
+
+
+def _next_steps(plan: ExportedPlan) -> Iterator[str]:
+    raw = f"zuno export {plan.plan_id} --format raw > transactions.json"
+    if plan.for_safe and plan.has_own_key:
+        yield f"Sign it here: zuno apply {plan.plan_id}"
+        yield f"Or sign it in another program, from the list: {raw}"
+    elif plan.for_safe:
+        yield (
+            "If it is a Safe: drop the saved file in its Transaction Builder, check each line "
+            "against this table, and have the owners sign."
+        )
+        yield f"If it is not: give your wallet's program the list: {raw}"
+    else:
+        yield (
+            "Give the saved list to your hardware wallet's program: check each line against this "
+            "table, sign and send them in this order."
+        )
+    yield f"See what came of it: zuno outbox {plan.plan_id}"
 
 
 def _table(plan: ExportedPlan) -> PageTable:
