@@ -135,7 +135,10 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
         verb = commands.verb_named(by_verb.understood)
         named = words[0].lower() == by_verb.understood or (verb is not None and _only_fills(verb))
         lacks = by_verb.missing and named and elsewhere and not found.intents
-        if same or lacks or _drops_words(by_verb, found, words, commands):
+        example = (found.question or "").partition("Like: ")[2]
+        bare = by_verb.missing and example and " ".join(words).lower() == by_verb.understood
+        another = bare and not example.startswith(by_verb.understood)
+        if same or lacks or another or _drops_words(by_verb, found, words, commands):
             return Interpretation(misunderstood=by_verb)
     return found
 

@@ -30,6 +30,7 @@ _CLOCK = re.compile(
     rf"(?:at|by|around|@) [0-9]{{1,2}} : [0-9]{{1,2}}|(?:in|within) {_COUNT}(?:{_SPAN}|h))\b"
 )
 _WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
+_ENS = re.compile(r"[a-z0-9]\.eth\b")
 _WHOLE, _TWO = 100, 2
 _TERSE = 5
 _ROUNDED = 1
@@ -171,6 +172,7 @@ def _coins(sentence: Sentence, there: _Said) -> Iterator[str]:
             yield symbol
     if sentence.network and sentence.network not in (there.network, *there.words):
         yield sentence.network
+    yield from (word for word in sentence.words if _ENS.search(word) and word not in there.text)
 
 
 def _days(sentence: Sentence, there: _Said) -> Iterator[str]:
