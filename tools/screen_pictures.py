@@ -167,7 +167,7 @@ class _Sitting(Struct, frozen=True):
     async def looked_at(self, name: str) -> None:
         """Before anything was asked, once all there is to see is seen."""
         await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
-        await self._until(lambda: self._shows("FEES  by day"), "the fees of the week")
+        await self._until(lambda: self._shows("GAIN  prices"), "what the week brought")
         await self.pilot.pause(0.5)
         self.take(name)
 
