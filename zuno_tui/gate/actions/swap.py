@@ -10,6 +10,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.requests import QuotedSwap, SwapRequest
+from chain.math.price import format_amount
 from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.registry import protocol_named
@@ -106,10 +107,10 @@ async def action_to_swap(sources: Sources, amount: Numeral, sold: str, bought: s
         )
     spent = spendable_tokens(network, quotes.swap.pool)
     worth = await read_worth(sources, spent, block)
-    least = amount_text(quotes.swap.amount_out, tokens[wanted])
+    about = _about(quotes.swap.amount_out, tokens[wanted])
     return Action(
         f"swap_{block.number}",
-        f"Sell {amount_text(units, tokens[given])} for about {least}",
+        f"Sell {amount_text(units, tokens[given])} for about {about}",
         SwapRequest(quotes.pool, quotes.swap),
         ActionTarget(block, quotes.pool),
         spent,
@@ -158,3 +159,10 @@ def _best(
         pool = PoolFacts(key, state.sqrt_price_x96, state.lp_fee)
         found.append(SwapQuotes(swap, pool, None, quote.amount_out, by_quoter))
     return max(found, key=lambda one: one.swap.amount_out, default=None)
+
+
+def _about(units: int, token: Token) -> str:
+    """In a title: the figures to the last unit stand on the page."""
+    if token.decimals is None:
+        return amount_text(units, token)
+    return f"{format_amount(units, token.decimals)} {token.label}"
