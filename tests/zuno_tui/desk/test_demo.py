@@ -13,7 +13,7 @@ import pytest
 
 from chain.contracts.delegation import delegated_code
 from chain.devnet.launch import DevnetReady
-from chain.protocols.reference import v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from tests.virtual_time import pass_time
 from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine
@@ -48,17 +48,28 @@ def hurrying(node: Node, changed_world: None) -> Iterator[None]:
     node("zuno_pause")
 
 
+@pytest.fixture
+def healthy(node: Node) -> PositionRef:
+    return v4_position(node("zuno_status")["positions"]["healthy"])
+
+
+@pytest.fixture
+def delegated(devnet: DevnetReady, node: Node, changed_world: None) -> None:
+    """The wallet's account accepts delegations."""
+    code = delegated_code(str(devnet.contracts.delegate)).hex()
+    node("anvil_setCode", devnet.wallet, f"0x{code}")
+
+
 @pytest.mark.usefixtures("hurrying")
 async def test_the_market_waits_while_a_person_decides(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, healthy: PositionRef
 ) -> None:
-    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
         await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
         await desk.ask(Approve("plan_0000000000000000"))
         await desk.desk.idle()
         refused = node("zuno_status")["speed"]
-        await desk.ask(CollectFees((token_id,)))
+        await desk.ask(CollectFees((healthy,)))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         deciding = node("zuno_status")["speed"]
         await desk.ask(Apply())
@@ -106,11 +117,10 @@ async def test_an_approval_that_lapses_lets_the_market_go_and_says_so(
 
 @pytest.mark.usefixtures("hurrying")
 async def test_the_market_waits_while_a_person_decides_on_a_trade(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, healthy: PositionRef
 ) -> None:
-    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
-        await desk.ask(Hedge(token_id))
+        await desk.ask(Hedge(healthy))
         told = await desk.until(TradeChanged, lambda told: bool(told.view.verdict))
         await desk.desk.idle()
         assert node("zuno_status")["speed"] == (1 if told.view.next_phrase else 60)
@@ -121,11 +131,10 @@ async def test_the_market_waits_while_a_person_decides_on_a_trade(
 
 @pytest.mark.usefixtures("hurrying")
 async def test_what_an_order_needs_first_is_said_last(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, healthy: PositionRef
 ) -> None:
-    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
-        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        await desk.ask(OrderClose(healthy, ("below", "2000")))
         await desk.until(Said, lambda said: "×60 again" in said.words)
         last = await desk.until(Said, lambda said: "type delegate" in said.words)
         assert desk.all_heard(Said)[-1] == last
@@ -133,11 +142,10 @@ async def test_what_an_order_needs_first_is_said_last(
 
 @pytest.mark.usefixtures("hurrying")
 async def test_an_approval_that_is_taken_back_lets_the_market_go_and_is_never_applied(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, healthy: PositionRef
 ) -> None:
-    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
-        await desk.ask(CollectFees((token_id,)))
+        await desk.ask(CollectFees((healthy,)))
         told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         await desk.desk.idle()
         assert told.view is not None
@@ -160,15 +168,12 @@ async def test_an_approval_that_is_taken_back_lets_the_market_go_and_is_never_ap
     assert not desk.all_heard(ConfirmationAsked)
 
 
-@pytest.mark.usefixtures("hurrying")
+@pytest.mark.usefixtures("hurrying", "delegated")
 async def test_the_market_waits_until_an_order_is_signed(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, healthy: PositionRef
 ) -> None:
-    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
-    code = delegated_code(str(devnet.contracts.delegate)).hex()
-    node("anvil_setCode", devnet.wallet, f"0x{code}")
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
-        await desk.ask(OrderClose(token_id, ("below", "2000")))
+        await desk.ask(OrderClose(healthy, ("below", "2000")))
         approval = (await desk.until(ConfirmationAsked)).approval
         await desk.desk.idle()
         deciding = node("zuno_status")
@@ -181,14 +186,11 @@ async def test_the_market_waits_until_an_order_is_signed(
     assert (decided["speed"], decided["held"]) == (60, False)
 
 
-@pytest.mark.usefixtures("hurrying")
+@pytest.mark.usefixtures("hurrying", "delegated")
 def test_the_market_waits_for_an_order_that_was_asked_for_in_the_shell(
-    devnet: DevnetReady, node: Node, zuno: CommandLine, on_devnet: tuple[str, ...]
+    node: Node, zuno: CommandLine, on_devnet: tuple[str, ...], healthy: PositionRef
 ) -> None:
-    token_id = str(node("zuno_status")["positions"]["healthy"])
-    code = delegated_code(str(devnet.contracts.delegate)).hex()
-    node("anvil_setCode", devnet.wallet, f"0x{code}")
-    asked = zuno("order", "close", token_id, "below", "2000", *on_devnet, "--json")
+    asked = zuno("order", "close", str(healthy), "below", "2000", *on_devnet, "--json")
     assert asked.code == 0, asked.words
     deciding = node("zuno_status")
     signed = zuno("apply", asked.data["planId"], "--confirm", asked.data["hash"], *on_devnet)
@@ -203,10 +205,9 @@ def test_the_market_waits_for_an_order_that_was_asked_for_in_the_shell(
 
 @pytest.mark.usefixtures("hurrying")
 def test_the_market_waits_for_an_approval_given_in_the_shell(
-    devnet: DevnetReady, node: Node, zuno: CommandLine, on_devnet: tuple[str, ...]
+    node: Node, zuno: CommandLine, on_devnet: tuple[str, ...], healthy: PositionRef
 ) -> None:
-    token_id = str(node("zuno_status")["positions"]["healthy"])
-    approved = zuno("collect", token_id, *on_devnet, "--json")
+    approved = zuno("collect", str(healthy), *on_devnet, "--json")
     assert approved.code == 0, approved.words
     deciding = node("zuno_status")
     applied = zuno("apply", "--confirm", approved.data["hash"], *on_devnet)
